@@ -1,6 +1,6 @@
 package proc
 
-// Ending a tree on Linux: which members get a signal, and when none is left.
+// This file ends a tree on Linux: it selects the members that get a signal, and detects when none is left.
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends: then with the
-// numbers of those that still run. The signal is sent at least once, also when ctx has ended before.
+// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx ends; it then
+// returns the process IDs of the running members. The signal is sent at least once, even if ctx has already ended.
 //
-// The members are looked for before the first signal: what shows that a process is one may be gone after it.
+// End looks for the members before it sends the first signal, because the signal may destroy the evidence that a
+// process is a member.
 //
-// A step signals the members that exist when it begins, also those that a later scan finds. A member starts its
-// clean-up after the signal, so only SIGKILL goes to later processes. A member outside the group gets its signal some
-// microseconds after the first one. End takes a process that it starts in between for clean-up.
+// A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
+// the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
+// microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
 	nonMembers := make(map[procfs.ID]bool)
-	empty := 0         // scans in a row that found nothing
+	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
 	for pause := stepPause; ; {
 		s := t.scan(nonMembers)
@@ -35,7 +36,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
 			s.close()
 			left = s.pids()
-			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs where no scan sees it
+			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs, but no scan sees it
 				left = append(left, t.pid)
 			}
 			return left
@@ -52,11 +53,11 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// busyScans is how long End does not pause between scans when the leader has exited: Go's timers may take a
-// millisecond, and most trees take less to be gone.
+// busyScans is how long End scans without a pause after the leader has exited: Go's timers may take a millisecond, and
+// most trees are gone sooner.
 const busyScans = time.Millisecond
 
-// Gone reports whether the leader has exited and nothing else of the tree is found.
+// Gone reports whether the leader has exited and a scan finds no other member.
 func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false
@@ -66,15 +67,16 @@ func (t *Tree) Gone() bool {
 	return s.empty() && s.complete
 }
 
-// ending is one End.
+// ending is the state of one call of End.
 type ending struct {
 	sig   syscall.Signal
 	begun bool
-	since procfs.ID          // the newest right before the first signal
-	alone map[procfs.ID]bool // sent the signal: true by itself, false with the group, which it may have left before
+	since procfs.ID          // the newest process right before the first signal
+	alone map[procfs.ID]bool // signalled: true if directly, false if with the group, which it may have left before
 }
 
-// signal sends the signal to the members that existed before it, once each. SIGKILL does no harm twice.
+// signal sends the signal once to each member that existed before the first signal. SIGKILL may be sent twice, which is
+// harmless.
 func (e *ending) signal(t *Tree, s *scan) {
 	first := !e.begun
 	if first {
@@ -93,7 +95,7 @@ func (e *ending) signal(t *Tree, s *scan) {
 		case e.sig == syscall.SIGKILL, !inGroup && !alone && (first || sent || !m.ID.After(e.since)):
 			m.handle.Signal(e.sig)
 			e.alone[m.ID] = true
-		case sent && m.Stopped: // after it was sent the signal
+		case sent && m.Stopped: // after the signal was sent
 			m.handle.Signal(syscall.SIGCONT)
 		}
 	}

@@ -1,6 +1,6 @@
 package proc
 
-// What kqueue does not tell of an exit, on macOS.
+// This file reports exits that kqueue misses on macOS.
 
 import (
 	"os"
@@ -10,25 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noteExitStatus makes kqueue's exit event carry the wait status; macOS must be asked for it, and gives it of children
+// noteExitStatus makes kqueue's exit event carry the wait status. macOS only does so on request, and only for children
 // (XNU filt_procattach).
 const noteExitStatus = unix.NOTE_EXITSTATUS
 
-// seesEarlyExits is that awaitEarly can do it.
+// seesEarlyExits reports whether awaitEarly is supported.
 const seesEarlyExits = true
 
 // zombie is the state of a zombie in the process table (SZOMB in sys/proc.h).
 const zombie = 5
 
-// awaitEarly returns how a child ended that kqueue would not watch because it was exiting, when it is a zombie, and
-// leaves it that.
+// awaitEarly waits until a child is a zombie and returns its wait status, without reaping it. Use it for a child that
+// kqueue did not watch because the child was already exiting.
 //
-// waitid waits for it; the status comes from the process table, which has that of a zombie just as wait4 would give
-// it. (Go's os package gave waitid up on macOS since it returned for stopped children too, Go issue 19314. A child
-// that is exiting stops no more, and the loop would not mind.)
+// waitid does the waiting. The status comes from the process table, which has the same status of a zombie as wait4.
+// (Go's os package stopped using waitid on macOS because it also returned for stopped children; see Go issue 19314. An
+// exiting child cannot stop, and the loop would ignore it.)
 func awaitEarly(pid int) (syscall.WaitStatus, error) {
 	const pPID = 1      // P_PID in sys/wait.h
-	var info [16]uint64 // siginfo_t, of 104 bytes
+	var info [16]uint64 // siginfo_t has 104 bytes
 	for {
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pPID, uintptr(pid), uintptr(unsafe.Pointer(&info)),
 			unix.WEXITED|unix.WNOWAIT, 0, 0)

@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// noteExitStatus makes kqueue's exit event carry the wait status; FreeBSD does so without being asked.
+// noteExitStatus is the flag for wait statuses in exit events. FreeBSD needs none: its events always carry them.
 const noteExitStatus = 0
 
-// seesEarlyExits is that awaitEarly can do it. FreeBSD does not need it: its kqueue reports zombies.
+// seesEarlyExits reports whether awaitEarly is supported. FreeBSD does not need it: its kqueue reports zombies.
 const seesEarlyExits = false
 
 func awaitEarly(int) (syscall.WaitStatus, error) { return 0, errors.ErrUnsupported }

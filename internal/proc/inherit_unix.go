@@ -2,7 +2,7 @@
 
 package proc
 
-// Descriptors that commands must not inherit, on Unix.
+// This file keeps commands from inheriting descriptors, on Unix.
 
 import (
 	"math"
@@ -15,23 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherit knows the descriptors of this process that stay open over an exec, which commands are not to have. Go opens
-// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready.
-// Its methods may be called concurrently.
+// inherit keeps track of this process's descriptors without the close-on-exec flag, which commands must not inherit. Go
+// opens none, but the host may have been started with some, or have C code that opens them. The zero value is ready to
+// use. Its methods may be called concurrently.
 type inherit struct {
 	mu    sync.Mutex
-	found []int     // every descriptor that was ever seen to stay open over an exec
-	next  time.Time // no scan before
+	found []int     // every descriptor ever seen without close-on-exec
+	next  time.Time // earliest time of the next scan
 }
 
-// scanShare bounds the time that scans take to one part in so many: with thousands of descriptors, a scan takes longer
-// than a start.
+// scanShare bounds the time spent on scans to 1/scanShare of all time: with thousands of descriptors, a scan takes
+// longer than a start.
 const scanShare = 400
 
-// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil, which closes it in the child,
-// for every other descriptor that it would inherit. One that is not open any more does no harm, so those that were
-// found once are remembered. Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay
-// open.
+// closingOthers returns the files for a child to inherit from descriptor 3 on, followed by a nil for every other
+// descriptor that it would inherit. A nil closes the descriptor in the child. It is harmless if the descriptor has been
+// closed meanwhile, so descriptors are remembered once found. Where /dev/fd does not list a process's descriptors, as
+// on FreeBSD by default, they stay open.
 func (i *inherit) closingOthers(files []*os.File) []*os.File {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -48,8 +48,8 @@ func (i *inherit) closingOthers(files []*os.File) []*os.File {
 	return append(slices.Clone(files), make([]*os.File, last-2-len(files))...)
 }
 
-// highest is the highest descriptor that can be closed in a child: package syscall needs some higher ones for itself. A
-// higher one, opened before the limit was lowered, stays open.
+// highest returns the highest descriptor that can be closed in a child: package syscall needs some higher ones for
+// itself. A higher descriptor, opened before the limit was lowered, stays open.
 func (i *inherit) highest() int {
 	const spare = 16
 	var limit unix.Rlimit
@@ -59,7 +59,7 @@ func (i *inherit) highest() int {
 	return int(min(uint64(limit.Cur), math.MaxInt32)) - spare
 }
 
-// scan finds descriptors that stay open over an exec.
+// scan finds descriptors without the close-on-exec flag.
 func (i *inherit) scan() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {

@@ -1,6 +1,7 @@
 package proc
 
-// Limits that no cgroup enforces, on Linux: set while the child is stopped at its first instruction.
+// This file enforces limits that no cgroup enforces, on Linux. They are set while the child is stopped at its first
+// instruction.
 
 import (
 	"context"
@@ -21,7 +22,7 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// rlimits are the system's names for the limits that it holds a process to.
+// rlimits maps limit names to the kernel's resource limits.
 var rlimits = map[string]int{
 	"CPUTime":   unix.RLIMIT_CPU,
 	"Memory":    unix.RLIMIT_AS,
@@ -30,8 +31,8 @@ var rlimits = map[string]int{
 	"FileSize":  unix.RLIMIT_FSIZE,
 }
 
-// limitTogether bounds what all processes of a tree use together, where the tree has a cgroup that can. The rest are
-// limits that it cannot enforce.
+// limitTogether sets the limits that the tree's cgroup, if any, can enforce for all its processes together. It returns
+// the others in rest.
 func limitTogether(c *cgroup.Cgroup, asked []Limit) (enforced, rest []Limit, err error) {
 	for _, limit := range asked {
 		limit.Value, err = c.Limit(limit.Name, limit.Value)
@@ -48,20 +49,21 @@ func limitTogether(c *cgroup.Cgroup, asked []Limit) (enforced, rest []Limit, err
 	return enforced, rest, nil
 }
 
-// limiter enforces limits that are properties of a process and that its children inherit. A child cannot be given them
-// when it is forked. So it asks to be traced (PTRACE_TRACEME in man 2 ptrace): a traced process stops when execve
-// succeeds, before the program's first instruction, and there it gets its limits and is let go. The tracer is the
-// thread that forked, so a limiter is for one thread.
+// limiter enforces per-process limits, which children inherit. A child cannot be given them when it is forked, so it
+// asks to be traced (PTRACE_TRACEME in man 2 ptrace). A traced process stops when execve succeeds, before the program's
+// first instruction; the limiter then sets its limits and lets it run. The tracer is the thread that forked, so a
+// limiter must stay on one thread.
 //
-// Until execve the thread waits for the child, which shares its memory, and a traced child stops at any signal and
-// waits for the thread: a SIGTERM to all processes at that moment would have both wait for each other. So the child is
-// forked with signals blocked, and gets its mask with its limits.
+// Until execve, the thread waits for the child, which shares its memory, and a traced child stops at any signal and
+// waits for the thread. A SIGTERM to all processes at that moment would make both wait for each other. So the child is
+// forked with signals blocked, and gets its signal mask together with its limits.
 type limiter struct {
 	limits  []Limit
-	signals unix.Sigset_t // what the thread, and so the command, has blocked
+	signals unix.Sigset_t // blocked by the thread, and so by the command
 }
 
-// startLimited starts a command. If it is to have limits, it stops before its first instruction, for impose.
+// startLimited starts a command. If limits is not empty, the command stops before its first instruction and waits for
+// impose.
 func startLimited(
 	path string, args []string, attr *syscall.ProcAttr, limits []Limit,
 ) (pid int, l limiter, err error) {
@@ -93,7 +95,7 @@ func startLimited(
 	return pid, l, err
 }
 
-// fork is syscall.ForkExec with the error that os/exec would return.
+// fork calls syscall.ForkExec, and returns the error that os/exec would.
 func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	err = withDefaultSignals(func() error {
 		pid, err = syscall.ForkExec(path, args, attr)
@@ -105,15 +107,15 @@ func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err erro
 	return pid, err
 }
 
-// mayTrace reports whether a child may be traced: a program that does not exist is not found then, and else EPERM comes
-// first.
+// mayTrace reports whether this process may trace a child. It starts a program that does not exist: if tracing is not
+// allowed, EPERM comes first.
 func mayTrace() bool {
 	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}}
 	_, err := fork("/proc/self/missing", []string{"missing"}, attr)
 	return !errors.Is(err, unix.EPERM)
 }
 
-// exemptFromProcesses reports whether the kernel lets this process, and so what it starts, fork beyond RLIMIT_NPROC
+// exemptFromProcesses reports whether the kernel lets this process, and so its children, fork beyond RLIMIT_NPROC
 // (copy_process in kernel/fork.c).
 func exemptFromProcesses() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -122,19 +124,19 @@ func exemptFromProcesses() bool {
 	return err != nil || os.Getuid() == 0 || data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) != 0
 }
 
-// execStop is how long a child may take to stop at its first instruction. It is about to when it was started.
+// execStop is the time that a child has to stop at its first instruction. A started child is about to stop there.
 const execStop = 10 * time.Second
 
-// impose gives a process that startLimited has started its limits, and lets it go. A process that was killed before its
-// first instruction needs none. It does not wait for the stop by wait4, whose report any wait in this program could
-// take; the process stays stopped all the same.
+// impose sets the limits of a process started by startLimited, and lets it run. A process killed before its first
+// instruction needs no limits. impose does not use wait4 to wait for the stop, because any other wait in this program
+// could take the report; the process stays stopped anyway.
 func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 	if len(l.limits) == 0 {
 		return nil, nil
 	}
 	deadline := time.Now().Add(execStop)
 	for pause := 10 * time.Microsecond; ; pause = min(2*pause, maxPause) {
-		err := setSignalMask(t.pid, &l.signals) // which takes a stopped process
+		err := setSignalMask(t.pid, &l.signals) // needs a stopped process
 		switch {
 		case err == nil:
 			return l.imposeStopped(t.pid)
@@ -151,7 +153,7 @@ func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 	}
 }
 
-// ended reports whether the leader runs no more, however that is known.
+// ended reports whether the leader has stopped running, by any evidence.
 func (t *Tree) ended() bool {
 	p, err := procfs.Read(t.pid)
 	return err != nil || p.Exited || !t.Unreaped()
@@ -170,13 +172,13 @@ func (l *limiter) imposeStopped(pid int) (enforced []Limit, err error) {
 		enforced = append(enforced, limit)
 	}
 	err = unix.PtraceDetach(pid)
-	if errors.Is(err, unix.ESRCH) { // it was stopped, and only SIGKILL changes that
+	if errors.Is(err, unix.ESRCH) { // it was stopped, so only SIGKILL can have ended it
 		err = nil
 	}
 	return enforced, err
 }
 
-// setRlimit sets both limits, the soft and the hard one, within those that the process has inherited.
+// setRlimit sets the soft and the hard limit, within the limits that the process has inherited.
 func setRlimit(pid int, limit Limit) (Limit, error) {
 	var own unix.Rlimit
 	if err := unix.Prlimit(pid, rlimits[limit.Name], nil, &own); err != nil {
@@ -185,12 +187,12 @@ func setRlimit(pid int, limit Limit) (Limit, error) {
 	limit.Value, limit.By = min(limit.Value, own.Max), "rlimit"
 	rlimit := unix.Rlimit{Cur: limit.Value, Max: limit.Value}
 	if limit.Name == "CPUTime" {
-		rlimit.Max = min(limit.Value+1, own.Max) // SIGXCPU at the one, SIGKILL at the other
+		rlimit.Max = min(limit.Value+1, own.Max) // SIGXCPU at the soft limit, SIGKILL at the hard one
 	}
 	return limit, unix.Prlimit(pid, rlimits[limit.Name], &rlimit, nil)
 }
 
-// renice adds to the niceness that the process has inherited.
+// renice adds to the inherited niceness of the process.
 func renice(pid int, limit Limit) (Limit, error) {
 	const least = 19
 	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
@@ -203,14 +205,14 @@ func renice(pid int, limit Limit) (Limit, error) {
 	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, nice); err != nil {
 		return limit, err
 	}
-	// Where the scheduler groups processes by session, niceness counts within the group, and the group has its own
-	// (man 7 sched, autogroup). It can be set ten times a second, so this may do nothing.
+	// Where the scheduler groups processes by session, niceness counts only within the group, and the group has its own
+	// niceness (man 7 sched, autogroup). It can be set ten times a second, so this write may have no effect.
 	os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(nice)), 0)
 	return limit, nil
 }
 
-// setSignalMask sets what signals a stopped process has blocked. The kernel's set has a bit for each signal, of which
-// there are 128 on MIPS and 64 elsewhere.
+// setSignalMask sets the signal mask of a stopped process. The kernel's signal set has a bit for each signal: 128 on
+// MIPS, and 64 elsewhere.
 func setSignalMask(pid int, signals *unix.Sigset_t) error {
 	size := uintptr(64 / 8)
 	if strings.HasPrefix(runtime.GOARCH, "mips") {

@@ -1,7 +1,7 @@
 package proc
 
-// Limits: a start that cannot give a process its limits leaves nothing of it, signals before the program's first
-// instruction do what they do to any program, and what is written to a cgroup's files.
+// These tests check that a start leaves nothing behind if a limit cannot be set, that signals before the program's
+// first instruction have their usual effect, and the contents of a cgroup's files.
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 
 func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	resource := rlimits["OpenFiles"]
-	rlimits["OpenFiles"] = 99 // there is no such
+	rlimits["OpenFiles"] = 99 // does not exist
 	defer func() { rlimits["OpenFiles"] = resource }()
 	s := newSupervisor(t)
 	start(t, s, line("true")).end()
@@ -61,7 +61,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 			require.Regexp(t, "TracerPid:\t[1-9]", string(status))
 			require.NoError(t, unix.Kill(pid, c.signal))
 			_, err = l.imposeStopped(pid)
-			if c.signal != unix.SIGKILL { // which may have ended it already
+			if c.signal != unix.SIGKILL { // SIGKILL may already have ended it
 				require.NoError(t, err)
 			}
 			if c.stops {

@@ -1,6 +1,6 @@
 package proc
 
-// Limits as a job object enforces them, on Windows.
+// This file enforces limits with a job object, on Windows.
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// jobInfo is the system's structure for the limits of a job.
+// jobInfo is the system's structure for a job's limits.
 type jobInfo = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 
-// jobLimits are how a job enforces limits: all for the whole tree together, except the priority, which is that of each
-// process. The system counts CPUTime in 100 nanoseconds, and without the time in the kernel.
+// jobLimits maps limit names to a job's limits. All of them bound the whole tree together, except the priority, which
+// belongs to each process. The system counts CPUTime in units of 100 nanoseconds, without the time in the kernel.
 var jobLimits = map[string]struct {
 	flag uint32
 	set  func(info *jobInfo, value uint64)
@@ -35,7 +35,7 @@ var jobLimits = map[string]struct {
 	}, "priority", false},
 }
 
-// priorityClass is the priority class for a niceness of 1 to 19.
+// priorityClass returns the priority class for a niceness of 1 to 19.
 func priorityClass(nice uint64) uint32 {
 	if nice < 10 {
 		return windows.BELOW_NORMAL_PRIORITY_CLASS
@@ -43,8 +43,8 @@ func priorityClass(nice uint64) uint32 {
 	return windows.IDLE_PRIORITY_CLASS
 }
 
-// jobInfoFor sets these limits, and that the system ends the job's processes when the job's last handle is closed. It
-// fails with a *LimitError for a limit that no job has.
+// jobInfoFor returns a job's settings: these limits, and the rule that the system ends the job's processes when the
+// job's last handle is closed. It fails with a *LimitError for a limit that a job cannot enforce.
 func jobInfoFor(limits []Limit) (info *jobInfo, enforced []Limit, err error) {
 	info = new(jobInfo)
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
@@ -61,9 +61,9 @@ func jobInfoFor(limits []Limit) (info *jobInfo, enforced []Limit, err error) {
 	return info, enforced, nil
 }
 
-// limitJob sets a job's limits.
+// limitJob applies the settings to a job.
 func limitJob(job windows.Handle, info *jobInfo) error {
-	var pin runtime.Pinner // x/sys takes the pointer as a number, which does not keep info in its place
+	var pin runtime.Pinner // x/sys takes the pointer as a number, which does not pin info
 	pin.Pin(info)
 	defer pin.Unpin()
 	_, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,

@@ -1,7 +1,7 @@
 package proc
 
-// Which limits a job is given, and which it then enforces. Wine 8 accepts the limits of a job, and neither keeps nor
-// enforces them, except the end of the job's processes with its last handle.
+// These tests check a job's limits, and their enforcement. Wine 8 accepts a job's limits, but neither stores nor
+// enforces them, except that the job's processes end with its last handle.
 
 import (
 	"runtime"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wintest"
 )
 
-// infoOf are the limits that a job has.
+// infoOf returns a job's limits.
 func infoOf(t *testing.T, job windows.Handle) (info jobInfo) {
 	t.Helper()
 	var pin runtime.Pinner
@@ -55,7 +55,7 @@ func TestTheJobHasTheLimits(t *testing.T) {
 	}
 }
 
-// Windows ends a command that spins, once it has used its time.
+// Windows ends a spinning command once it has used up its CPU time.
 func TestCPUTimeOfAJob(t *testing.T) {
 	if wintest.UnderWine() {
 		t.Skip("Wine counts no time of a job")

@@ -1,6 +1,6 @@
 package proc
 
-// What tests of trees share: the other processes that the test binary can be, and trees that are looked at and ended.
+// This file has the helpers for tests of trees, and the other processes that the test binary can act as.
 
 import (
 	"bufio"
@@ -21,10 +21,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostMark, as the first argument, makes the test binary a host with one command, which it says the number of.
+// hostMark, as the first argument, makes the test binary a host with one command. It prints the command's process ID.
 const hostMark = "proc-test-host"
 
-// mainExitsMark makes the test binary a process whose main thread exits while others run on. It says its number before.
+// mainExitsMark makes the test binary a process whose main thread exits while others run on. It prints its ID first.
 const mainExitsMark = "proc-test-main-exits"
 
 func init() {
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 
 var testMark = Mark{"PROC_TEST_MARK", fmt.Sprint(os.Getpid())}
 
-// line is a shell line as a command.
+// line returns a command that runs a shell line.
 func line(text string) Spec {
 	return Spec{
 		Path: "/bin/sh", Args: []string{"sh", "-c", text}, Dir: "/", Mark: testMark,
@@ -72,11 +72,11 @@ func line(text string) Spec {
 	}
 }
 
-// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters
-// are left then.
+// newSupervisor returns a Supervisor to be closed when the test ends. The test then fails if descriptors, children or
+// threads of starters are left.
 func newSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
-	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
+	if r, w, err := os.Pipe(); err == nil { // Go's poller permanently takes two descriptors on first use
 		r.Close()
 		w.Close()
 	}
@@ -103,14 +103,14 @@ func requireNothingLeft(t *testing.T, descriptorsBefore int) {
 	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
 }
 
-// starters is how many goroutines wait for a start to make. One that found itself on the main thread has another in its
-// place, so run may stand in two stacks. To count them stops the world, so no start may hang.
+// starters returns the number of goroutines that wait for a start to make. A starter on the main thread runs a second
+// goroutine, so run may be in two stacks. Counting stops the world, so no start may hang.
 func starters() int {
 	stacks := make([]byte, 1<<20)
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "proc.(*Supervisor).next(")
 }
 
-// tree is one of a test.
+// tree is a Tree under test.
 type tree struct {
 	*Tree
 	t      *testing.T
@@ -132,7 +132,7 @@ func start(t *testing.T, s *Supervisor, spec Spec) *tree {
 	return tree
 }
 
-// word is the next line of the output.
+// word returns the next line of the output.
 func (t *tree) word() string {
 	t.t.Helper()
 	text, err := t.output.ReadString('\n')
@@ -147,7 +147,7 @@ func (t *tree) number() int {
 	return n
 }
 
-// end ends the tree by SIGKILL and closes it.
+// end ends the tree with SIGKILL and closes it.
 func (t *tree) end() {
 	t.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -1,23 +1,22 @@
-// Package proc runs process trees: it starts a command, sees it exit without reaping it, limits what it may use, finds
-// the processes that it started, and ends all of them. Each system has its own file behind the same face:
-// proc_linux.go, proc_kqueue.go (macOS and FreeBSD), proc_windows.go, and proc_other.go, which fails with
-// errors.ErrUnsupported. It may import procfs, cgroup and latch, and knows nothing of terminals or of the Agent
-// Client Protocol.
+// Package proc runs process trees. It starts a command, sees it exit without reaping it, limits its resources, finds
+// the processes that it started, and ends all of them. Each system has its own file with the same API: proc_linux.go,
+// proc_kqueue.go (macOS and FreeBSD), proc_windows.go, and proc_other.go, which fails with errors.ErrUnsupported. The
+// package may import procfs, cgroup and latch, and knows nothing about terminals or the Agent Client Protocol.
 //
 // # No signal reaches another process
 //
-// The leader's number is also that of its group and its session. The system gives it to no other process while the
-// leader runs, and while it is a zombie that was not reaped; a Tree reaps it in Close, and not before. On Linux the
-// group is signalled through the leader's pidfd, which means no other group whatever became of the number (before Linux
-// 6.9: by the number, while the leader is known to be unreaped). Every other process is signalled through a handle that
-// was opened before the process was seen to be of the tree.
+// The leader's process ID is also the ID of its process group and its session. The system does not reuse it while the
+// leader runs or is an unreaped zombie; a Tree reaps it in Close, and not before. On Linux the group is signalled
+// through the leader's pidfd, which never means another group, even if the ID has been reused (before Linux 6.9: by ID,
+// while the leader is known to be unreaped). Every other process is signalled through a handle opened before the
+// process was identified as a member of the tree.
 //
-// # What callers owe
+// # Requirements for callers
 //
-// A caller closes Tree.Output, each Tree, and then the Supervisor. Its program leaves children alone that are not its
-// own: wait4(-1), or ignoring SIGCHLD, takes the leader's zombie away, and with it the number. That is detected, see
-// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. The leader
-// of a Tree that StartCmd has made is the caller's to reap, after Tree.Close.
+// A caller closes Tree.Output, each Tree, and then the Supervisor. Its program must only wait for children that it
+// started itself: wait4(-1), or ignoring SIGCHLD, reaps the leader and so frees its process ID. Trees detect this; see
+// ErrReaped. A program that must reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. If StartCmd
+// made the Tree, the caller reaps the leader, after Tree.Close.
 package proc
 
 import (
@@ -31,60 +30,61 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// Spec is a command to start.
+// Spec describes a command to start.
 type Spec struct {
-	Path string   // the program's file
-	Args []string // with the program's name
+	Path string   // the path of the program
+	Args []string // including the program's name
 	Env  []string // "NAME=value"; not nil
 	Dir  string
 
-	// CommandLine is the command line on Windows, where programs take their arguments apart themselves.
+	// CommandLine is the command line on Windows, where programs split it into arguments themselves.
 	CommandLine string
 
-	// Mark is a variable in Env, "NAME=value", by which processes that left the session are found.
+	// Mark is a variable in Env, "NAME=value". It identifies processes that have left the session.
 	Mark Mark
 
-	// Cgroup is a cgroup v2 directory to make one for the tree in. Empty: none. Linux only.
+	// Cgroup is the cgroup v2 directory to create the tree's cgroup in. If empty, the tree has no cgroup. Linux only.
 	Cgroup string
 
-	// Files are inherited besides the standard ones, as descriptor 3 and so on. Not on Windows.
+	// Files are inherited in addition to the standard files, starting at descriptor 3. Not on Windows.
 	Files []*os.File
 
-	// Limits are what the command may use. A start fails with a *LimitError when one cannot be enforced.
+	// Limits bound the command's resources. Start fails with a *LimitError if a limit cannot be enforced.
 	Limits []Limit
 
-	// Stdin and Stderr are the command's standard input and error. Nil: the end of file, and the output's pipe. Not
-	// with a PTY, and not on Windows.
+	// Stdin and Stderr are the command's standard input and error. If Stdin is nil, the command reads end of file; if
+	// Stderr is nil, standard error goes to the output's pipe. Neither can be used with a PTY, or on Windows.
 	Stdin, Stderr *os.File
 
-	// PTY is the size of a terminal that the command has as its standard input, output and error. Nil: none.
+	// PTY is the size of a terminal to use as the command's standard input, output and error. If nil, the command has
+	// no terminal.
 	PTY *Size
-	// Contained says that all of the tree ends with the leader's children, as in a PID namespace: that a process has
-	// the output open does not make it a member.
+	// Contained means that the whole tree ends with the leader's children, as in a PID namespace. A process is then not
+	// a member just because it has the output open.
 	Contained bool
 
-	// KeepDetached says that a process with a session of its own is of the tree only while it can write to the output
-	// (Linux), or not at all (macOS and FreeBSD). Not on Windows, and not with a Cgroup.
+	// KeepDetached means that a process in another session belongs to the tree only while it can write to the output
+	// (Linux), or not at all (macOS and FreeBSD). It cannot be used on Windows or with a Cgroup.
 	KeepDetached bool
 }
 
-// Mark is a variable and a value: a process whose variable has the value, alone or in a list with colons, is of the
-// tree.
+// Mark is an environment variable and its value. A process belongs to the tree if its variable has this value, alone or
+// as an element of a colon-separated list.
 type Mark struct{ Name, Value string }
 
-// Limit is something that the system bounds.
+// Limit is a bound on a resource, enforced by the system.
 type Limit struct {
 	Name  string // the field of acpterm.Limits
-	Value uint64 // in the field's unit, seconds for CPUTime
-	By    string // what enforces it, once something does
-	Tree  bool   // for the whole tree together
+	Value uint64 // in the field's unit; seconds for CPUTime
+	By    string // the mechanism that enforces it, or empty if not enforced yet
+	Tree  bool   // bounds the whole tree together
 }
 
-// LimitError is a limit that cannot be enforced.
+// LimitError reports a limit that cannot be enforced.
 type LimitError struct {
-	Name   string // the limit's
+	Name   string // the limit's name
 	Reason string
-	Err    error // the cause, where there is one
+	Err    error // the cause, or nil
 }
 
 func (e *LimitError) Error() string {
@@ -96,28 +96,28 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Err }
 
-// ErrReaped is a leader whose exit status is gone: another part of the host's program reaped it, or has the system do
-// so.
+// ErrReaped means that the leader's exit status is lost: another part of the host's program reaped the leader, or made
+// the system reap it.
 var ErrReaped = errors.New("another part of this program reaped the command's process, so how it ended is not known")
 
-// ErrForeignGroup is a command for StartCmd that is to be in another's process group, or to take the terminal.
+// ErrForeignGroup is returned by StartCmd for a command configured to join another process group or take the terminal.
 var ErrForeignGroup = errors.New("the command must lead a session, and so cannot join a group or be in the foreground")
 
-// Exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.
+// Exit describes how a leader ended: with an exit code, or, if Signal is not empty, by that signal (its POSIX name).
 type Exit struct {
 	Code   uint32
 	Signal string
 
-	// CPUTime and PeakMemory (bytes) are what the leader and the children that it waited for used; zero where the
-	// system does not tell before the leader is reaped.
+	// CPUTime and PeakMemory (in bytes) are the resources used by the leader and by the children it waited for. They
+	// are zero if the system does not report them before the leader is reaped.
 	CPUTime    time.Duration
 	PeakMemory int64
 
-	// Reaped says that another part of the host's program reaped the leader. How it ended is known all the same.
+	// Reaped means that another part of the host's program reaped the leader. Code and Signal are still valid.
 	Reaped bool
 }
 
-// Status returns the code or the name of the signal, and nil for the other one.
+// Status returns either the code or the signal's name. The other result is nil.
 func (e Exit) Status() (code *uint32, signal *string) {
 	if e.Signal != "" {
 		return nil, &e.Signal
@@ -125,42 +125,42 @@ func (e Exit) Status() (code *uint32, signal *string) {
 	return &e.Code, nil
 }
 
-// common is what a Tree has on every system. Its methods may be called concurrently.
+// common is the part of a Tree shared by all systems. Its methods may be called concurrently.
 type common struct {
-	pid    int      // the leader's number, and its process group's
-	output *os.File // the reading end of the output's pipe, or the PTY's master
-	pty    *pty     // nil: the output is a pipe
+	pid    int      // the leader's process ID, and its group's ID
+	output *os.File // the read end of the output's pipe, or the PTY's master
+	pty    *pty     // nil if the output is a pipe
 	limits []Limit
 	ExitStatus
 }
 
-// PID is the leader's process number.
+// PID returns the leader's process ID.
 func (c *common) PID() int { return c.pid }
 
-// Output is the reading end of the pipe that the command has as its output, or of its PTY. The caller closes it.
+// Output returns the read end of the command's output pipe, or the master of its PTY. The caller closes it.
 func (c *common) Output() *os.File { return c.output }
 
-// Limits are those that the system enforces.
+// Limits returns the limits that the system enforces.
 func (c *common) Limits() []Limit { return c.limits }
 
-// Unreaped reports whether PID is still the leader's: neither Close nor another part of the program has reaped it. On
-// other systems than Linux it is taken to be.
+// Unreaped reports whether PID is still the leader's: neither Close nor another part of the program has reaped it.
+// Outside Linux, it always returns true.
 func (c *common) Unreaped() bool { return true }
 
-// ExitStatus is how a command ended, once that is known: a Tree's leader, or a command that something else runs. The
-// zero value is not known yet. Its methods may be called concurrently.
+// ExitStatus tells how a command ended: a Tree's leader, or a command run by something else. The zero value means that
+// the outcome is not known yet. Its methods may be called concurrently.
 type ExitStatus struct {
-	claimed atomic.Bool // by the one call of SetExit that counts
-	known   latch.Latch // exit and exitErr are set, and do not change any more
+	claimed atomic.Bool // by the first call of SetExit
+	known   latch.Latch // exit and exitErr are set, and no longer change
 	exit    Exit
 	exitErr error
 }
 
-// OnExit has f called once: when the leader has exited, which on Unix leaves it a zombie, or when that will not be
-// seen. The error is ErrReaped then, os.ErrClosed after a Close on Unix, or one of the system's. f must not block.
+// OnExit calls f once, when the leader has exited (on Unix, it is a zombie then) or when its exit cannot be observed.
+// In the second case the error is ErrReaped, os.ErrClosed after a Close on Unix, or a system error. f must not block.
 func (s *ExitStatus) OnExit(f func(Exit, error)) { s.known.OnSet(func() { f(s.exit, s.exitErr) }) }
 
-// SetExit says how the leader ended, and calls the functions of OnExit. Only the first call counts.
+// SetExit records how the leader ended, and calls the functions passed to OnExit. Only the first call has an effect.
 func (s *ExitStatus) SetExit(exit Exit, err error) {
 	if s.claimed.CompareAndSwap(false, true) {
 		s.exit, s.exitErr = exit, err
@@ -168,10 +168,11 @@ func (s *ExitStatus) SetExit(exit Exit, err error) {
 	}
 }
 
-// hasExited reports whether it is known how the leader ended, or that it cannot be known.
+// hasExited reports whether the leader's exit is known, or known to be unobservable.
 func (s *ExitStatus) hasExited() bool { return s.known.IsSet() }
 
-// pause waits for the leader's exit, at most for some time and until ctx ends.
+// pause waits until the leader exits, atMost has passed, or ctx ends. If the leader has already exited, only the other
+// two count.
 func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
@@ -186,8 +187,7 @@ func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// stepPause is how long End waits at first before it asks again what runs, and maxPause is the longest that this grows
-// to.
+// stepPause is End's first pause between two checks for running processes. The pauses grow up to maxPause.
 const (
 	stepPause = 100 * time.Microsecond
 	maxPause  = 20 * time.Millisecond

@@ -2,7 +2,7 @@
 
 package proc
 
-// A Tree on macOS and FreeBSD.
+// This file implements Tree on macOS and FreeBSD.
 
 import (
 	"context"
@@ -19,48 +19,48 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found
-// in the process table. This file is compiled and vetted; it has never run.
+// On macOS and FreeBSD, kqueue reports the leader's exit and leaves the zombie, and the rest of the tree is found in
+// the process table. This file is compiled and vetted; it has never run.
 //
-// While the leader runs or is a zombie, its number is given to no process, group or session (XNU forkproc, FreeBSD
-// fork_findpid), so a signal to its group reaches no other. A process outside of the group has no pidfd: it is known by
-// its number and the microsecond of its start, which are read again right before kill(2). For that signal to reach
-// another process, the process has to exit and be reaped in the microseconds between, and its number to be given out
-// again, after all others or, with FreeBSD's kern.randompid, by chance.
+// While the leader runs or is a zombie, the system gives its ID to no other process, group or session (XNU forkproc,
+// FreeBSD fork_findpid), so a signal to its group reaches no other. A process outside the group has no pidfd: it is
+// identified by its process ID and its start time in microseconds, which are read again right before kill(2). For that
+// signal to reach another process, the process must exit and be reaped in the microseconds between, and its ID must be
+// reused, after all other IDs or, with FreeBSD's kern.randompid, by chance.
 
-// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
-// Tree is closed, and nothing after it.
+// Supervisor starts trees. The zero value is ready to use. Its methods may be called concurrently, but Close must be
+// the last call, after every Tree is closed.
 type Supervisor struct {
-	// HostReaps has no effect here: kqueue says how a leader ended, whatever reaps it.
+	// HostReaps has no effect here: kqueue reports how a leader ended, even if another part of the program reaps it.
 	HostReaps bool
 
-	busy    sync.WaitGroup // the goroutines of trees
+	busy    sync.WaitGroup // the trees' goroutines
 	inherit inherit
 }
 
 // Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
-// Close returns when the Supervisor's goroutines have ended.
+// Close waits until the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }
 
-// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
-// goroutine at a time, and none but Close after Close.
+// Tree is a started command with all its descendants. Its methods may be called concurrently, except that only one
+// goroutine at a time may call End, and that only Close may be called after Close.
 type Tree struct {
 	common
 	queue exitQueue
-	early bool // the leader was exiting before the queue could watch it
+	early bool // the leader was already exiting when the queue began to watch it
 	keeps bool // Spec.KeepDetached
-	lent  bool // StartCmd has started the leader, and cmd.Wait reaps it
+	lent  bool // StartCmd started the leader, and cmd.Wait reaps it
 
-	escaped map[procfs.ID]bool // members that were found outside of the group: they stay members. For one End at a time
+	escaped map[procfs.ID]bool // members once found outside the group, which stay members; used by End only
 
-	mu     sync.Mutex // held over kill, and wait4 of a zombie, neither of which blocks
+	mu     sync.Mutex // held during kill and wait4 of a zombie; neither blocks
 	closed bool
 }
 
-// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its
-// errors are those of os/exec, and *LimitError: no limit can be enforced here.
+// Start starts a command in its own session, with standard input at end of file and one pipe for both outputs. It fails
+// with the errors of os/exec, or with a *LimitError if spec has a limit: no limit can be enforced here.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -106,7 +106,7 @@ func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
 			return err
 		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = t.pty.slave, t.pty.slave, t.pty.slave
-		cmd.SysProcAttr.Setctty = true // Ctty is descriptor 0 of the command
+		cmd.SysProcAttr.Setctty = true // Ctty is the command's descriptor 0
 	} else {
 		output, w, err := os.Pipe()
 		if err != nil {
@@ -129,11 +129,11 @@ func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
 	return nil
 }
 
-// KeepDetached is Spec.KeepDetached from here on. It must not be called during End.
+// KeepDetached turns on Spec.KeepDetached. It must not be called during End.
 func (t *Tree) KeepDetached() { t.keeps = true }
 
-// StartCmd starts a command of the caller's, in a session of its own. The Tree has no output. The caller reaps the
-// leader: by cmd.Wait, after Close. It fails with ErrForeignGroup, or as cmd.Start does.
+// StartCmd starts the caller's command in its own session. The Tree has no output. After Close, the caller reaps the
+// leader with cmd.Wait. StartCmd fails with ErrForeignGroup, or as cmd.Start does.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	sys, err := ownSession(cmd.SysProcAttr)
 	if err != nil {
@@ -153,14 +153,15 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	return t, nil
 }
 
-// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach:
-// zpfind). macOS says ESRCH then (XNU filt_procattach: proc_find), and awaitEarly tells how it ended. A leader that XNU
-// finds does not exit past the watch: proc_exit waits for what has found it (proc_refdrain) before it posts the event.
+// openQueue begins to watch the leader, which may already have exited. FreeBSD reports that at once (filt_procattach:
+// zpfind). macOS returns ESRCH (XNU filt_procattach: proc_find), and awaitEarly then finds out how the leader ended. A
+// leader that XNU finds cannot exit unnoticed: before it posts the event, proc_exit waits for everyone who holds a
+// reference to the process (proc_refdrain).
 func (t *Tree) openQueue() (err error) {
 	if t.queue.fd, err = unix.Kqueue(); err != nil {
 		return err
 	}
-	unix.CloseOnExec(t.queue.fd) // else commands would have it closed
+	unix.CloseOnExec(t.queue.fd) // otherwise closingOthers would close it in commands
 	err = t.queue.add(t.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT, unix.NOTE_EXIT|noteExitStatus, 0)
 	if errors.Is(err, unix.ESRCH) && seesEarlyExits {
 		t.early = true
@@ -172,8 +173,9 @@ func (t *Tree) openQueue() (err error) {
 	return err
 }
 
-// awaitExit returns when the leader has exited and is a zombie, or becomes one: XNU's proc_exit posts NOTE_EXIT, then
-// sets SZOMB, so reap may wait for that. The leader's files are closed by then (fdt_invalidate comes first).
+// awaitExit returns when the leader has exited and is a zombie, or is about to become one: XNU's proc_exit posts
+// NOTE_EXIT, then sets SZOMB, so reap may have to wait for that. The leader's files are already closed (fdt_invalidate
+// comes first).
 func (t *Tree) awaitExit() (Exit, error) {
 	await := t.queue.next
 	if t.early {
@@ -186,8 +188,8 @@ func (t *Tree) awaitExit() (Exit, error) {
 	return exitOf(status), nil
 }
 
-// signalGroup sends to the group, whether its leader runs or not. Errors say nothing that a scan does not: ESRCH that
-// the group is empty, EPERM that it has zombies only (on macOS) or processes of another user.
+// signalGroup sends a signal to the group, even if the leader has exited. It ignores errors, because a scan reveals the
+// same: ESRCH means that the group is empty, EPERM that it has only zombies (on macOS) or another user's processes.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +198,8 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited. One that has not is left to run, and one of StartCmd's to cmd.Wait.
+// Close reaps the leader if it has exited. Otherwise the leader keeps running. Close leaves a leader started by
+// StartCmd to cmd.Wait.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -208,12 +211,12 @@ func (t *Tree) Close() {
 		reap(t.pid)
 	}
 	t.mu.Unlock()
-	t.queue.close() // without the lock: it waits for awaitExit
+	t.queue.close() // without the lock, because it waits for awaitExit
 	t.pty.close()
 	t.SetExit(Exit{}, os.ErrClosed)
 }
 
-// reap takes a child's zombie away.
+// reap reaps a zombie child.
 func reap(pid int) {
 	for {
 		if _, err := unix.Wait4(pid, nil, 0, nil); err != unix.EINTR {
@@ -222,17 +225,19 @@ func reap(pid int) {
 	}
 }
 
-// End sends a signal to the members that exist when it begins, and SIGKILL to later ones too (see end_linux.go). It
-// returns when none of the tree runs any more, or when ctx ends: then with the numbers of those that still run.
+// End sends a signal to the members that exist when it begins. It also sends SIGKILL to processes started later (see
+// end_linux.go). It returns when the tree has no running process, or when ctx ends; it then returns the process IDs of
+// the running members.
 //
-// Neither the process table nor a signal to the group is atomic: XNU lists the numbers first, visits them after, and
-// passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its parent is in the
-// list, and is missed only if it exits before it is visited; the child can be seen by then. So the tree is gone when a
-// scan finds nothing, SIGKILL is sent to the group, which reaches that child, and another scan finds nothing.
+// Neither reading the process table nor signalling the group is atomic: XNU first lists the process IDs, then visits
+// them, and skips a process during its fork (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). The parent of that process
+// is in the list, and is only missed if it exits before it is visited; by then the child is visible. So the tree is
+// gone when a scan finds nothing, End sends SIGKILL to the group, which reaches such a child, and another scan finds
+// nothing.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
 	var since procfs.ID // right before the first signal
-	sealed := false     // the last scan found nothing, and then SIGKILL was sent to the group
+	sealed := false     // the last scan found nothing, and SIGKILL was sent to the group after it
 	pause := stepPause
 	for first := true; ; first = false {
 		members, err := t.members()
@@ -263,11 +268,11 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 			switch {
 			case first && p.Group == t.pid || signalled[p.ID]:
 			case !first && sig != unix.SIGKILL && p.ID.After(since):
-				continue // clean-up perhaps
+				continue // it may be cleaning up
 			case p.Group == t.pid && sig == unix.SIGKILL:
-				t.signalGroup(sig) // twice does no harm, and a group's number cannot be another's
+				t.signalGroup(sig) // twice is harmless, and the group's ID is not reused
 			case !t.signalMember(p, sig):
-				continue // it has changed: the next scan sees how
+				continue // it has changed; the next scan shows how
 			}
 			signalled[p.ID] = true
 		}
@@ -279,8 +284,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 // Gone returns false: only End can tell.
 func (t *Tree) Gone() bool { return false }
 
-// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then
-// kills what is left of the group, whose number the zombie still holds.
+// endGroup implements End if the process table cannot be read. It signals the group, waits for the leader's exit, and
+// then kills the rest of the group, whose ID the zombie still holds.
 func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	t.signalGroup(sig)
 	select {
@@ -292,12 +297,12 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// members are the running processes of the tree: those in the group or the session of the leader, all their children,
-// and those that were found before. A process that leaves the session and loses its parent before a scan (setsid after
-// a double fork: a daemon) cannot be told from any other.
+// members returns the running processes of the tree: those in the leader's group or session, all their children, and
+// members found earlier. A process that leaves the session and loses its parent before a scan (setsid after a double
+// fork: a daemon) cannot be told from any other process.
 //
-// The parent's number tells: a process with a parent in the tree was its child when the kernel wrote the line, since an
-// orphan's parent becomes process 1.
+// The parent's process ID is reliable: a process with a parent in the tree was its child when the kernel wrote the
+// entry, because an orphan's parent becomes process 1.
 func (t *Tree) members() ([]procfs.Process, error) {
 	t.mu.Lock()
 	closed := t.closed
@@ -334,49 +339,51 @@ func (t *Tree) members() ([]procfs.Process, error) {
 	return members, nil
 }
 
-// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has
-// gone since, which makes it an orphan of the tree.
+// hold remembers a process outside the group if a second look still shows it as a member, or if its parent has gone
+// since, which makes it an orphan of the tree.
 func (t *Tree) hold(p procfs.Process) {
 	if now, _ := procfs.Read(p.PID); now == p || now.ID == p.ID && now.Parent != p.Parent {
 		t.escaped[p.ID] = true
 	}
 }
 
-// signalMember sends to a process that was found in the tree and still is what was found; false if that cannot be said.
+// signalMember sends a signal to a member, if it is still the process that was found. Otherwise it returns false.
 func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
 	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)
 		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {
 			return unix.ESRCH
 		}
-		unix.Kill(p.PID, sig) // one of another user stays, and is reported in the end
+		unix.Kill(p.PID, sig) // another user's process keeps running, and End reports it
 		return nil
 	}) == nil
 }
 
-// exitQueue is a kqueue for a process's exit, whose wait can be ended. A child does not inherit it (man 2 kqueue).
+// exitQueue is a kqueue that waits for a process's exit. Closing it ends the wait. A child does not inherit it (man 2
+// kqueue).
 //
-// Closing a kqueue wakes the thread that waits on it on macOS (kqueue_drain) but not on FreeBSD, and on either the
-// descriptor may be another file's before that thread is back. So close wakes the thread, and waits until it has left.
+// Closing a kqueue wakes the thread that waits on it on macOS (kqueue_drain) but not on FreeBSD. On both, the
+// descriptor may already belong to another file before that thread returns. So close wakes the thread, and waits until
+// it has left.
 type exitQueue struct {
-	waiting sync.Mutex // held by the goroutine that waits
-	fd      int        // -1 once it is closed
+	waiting sync.Mutex // held by the waiting goroutine
+	fd      int        // -1 after close
 }
 
-// add registers an event. ESRCH is a process that is not there or, on macOS, exiting.
+// add registers an event. It fails with ESRCH if the process does not exist or, on macOS, is exiting.
 func (q *exitQueue) add(ident, filter, flags int, notes uint32, data int64) error {
 	var change unix.Kevent_t
 	unix.SetKevent(&change, ident, filter, flags)
 	change.Fflags, change.Data = notes, data
 	for {
 		_, err := unix.Kevent(q.fd, []unix.Kevent_t{change}, nil, nil)
-		if !errors.Is(err, unix.EINTR) { // the change was made all the same, and may be made twice
+		if !errors.Is(err, unix.EINTR) { // the change was made anyway, and may be made twice
 			return err
 		}
 	}
 }
 
-// next returns the exit, as wait4 would (man 2 kqueue, NOTE_EXIT), or os.ErrClosed when the queue was closed.
+// next returns the exit as a wait4 status (man 2 kqueue, NOTE_EXIT), or os.ErrClosed if the queue was closed.
 func (q *exitQueue) next() (syscall.WaitStatus, error) {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
@@ -396,7 +403,7 @@ func (q *exitQueue) next() (syscall.WaitStatus, error) {
 	return 0, os.ErrClosed
 }
 
-// close is for one caller, and not concurrent with add. A timer that fires each millisecond wakes next.
+// close must not be called concurrently with itself or add. A timer that fires each millisecond wakes next.
 func (q *exitQueue) close() {
 	if !q.waiting.TryLock() {
 		q.add(0, unix.EVFILT_TIMER, unix.EV_ADD, 0, 1)

@@ -1,6 +1,7 @@
 package proc
 
-// A Tree on Linux: its start, its exit seen by a pidfd, signals to its group, and its reaping.
+// This file implements Tree on Linux: its start, its exit (seen through a pidfd), signals to its group, and its
+// reaping.
 
 import (
 	"cmp"
@@ -21,32 +22,33 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Tree is a command that was started and all that it starts: the leader, its session, and what left that session. Its
-// methods may be called concurrently, but End by one goroutine at a time, and none but Close after Close.
+// Tree is a started command with all its descendants: the leader, its session, and the processes that left that
+// session. Its methods may be called concurrently, except that only one goroutine at a time may call End, and that only
+// Close may be called after Close.
 type Tree struct {
 	common
 	sup       *Supervisor
-	starter   *starter       // nil: StartCmd has started the leader, and cmd.Wait reaps it
-	pidfd     int            // the leader's, until closed; -1 on a system without, before Linux 5.4
-	poll      *os.File       // pidfd in Go's poller; nil without
-	writing   procfs.File    // what the command has as its output
-	cgroup    *cgroup.Cgroup // nil: none
+	starter   *starter       // nil if StartCmd started the leader; cmd.Wait then reaps it
+	pidfd     int            // the leader's, until closed; -1 before Linux 5.4
+	poll      *os.File       // pidfd in Go's poller, or nil without a pidfd
+	writing   procfs.File    // the command's output
+	cgroup    *cgroup.Cgroup // or nil
 	mark      Mark
 	contained bool
 	keeps     bool      // Spec.KeepDetached
-	began     time.Time // the leader began after it
-	forks     forkCount // likewise
+	began     time.Time // a time before the leader's start
+	forks     forkCount // a count from before the leader's start
 
-	// For one End at a time, and for Close after it.
-	leader  procfs.Process              // its line of the process table; zero until it is read
-	escaped map[procfs.ID]procfs.Handle // members that were found outside of the session: they stay members
+	// Used by End, and by Close after it.
+	leader  procfs.Process              // its entry in the process table; zero until read
+	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
 
-	mu     sync.Mutex // held over system calls that do not block
+	mu     sync.Mutex // held during system calls that do not block
 	reaped bool       // by another part of the program
 	closed bool
 }
 
-// start is Start on a starter's thread.
+// start implements Start on a starter's thread.
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
 		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained, keeps: spec.KeepDetached,
@@ -81,15 +83,15 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 		Dir: spec.Dir, Env: spec.Env, Files: standard,
 		Sys: &syscall.SysProcAttr{
 			Setsid:    true,
-			Setctty:   t.pty != nil,    // Ctty is descriptor 0 of the command
-			Pdeathsig: syscall.SIGKILL, // the host's end is the command's
+			Setctty:   t.pty != nil,    // Ctty is the command's descriptor 0
+			Pdeathsig: syscall.SIGKILL, // the command ends with the host
 			PidFD:     &t.pidfd,
 		},
 	}
 	files := s.inherit.closingOthers(spec.Files)
 	attr.Files = slices.Grow(attr.Files, len(files))
 	for _, file := range files {
-		fd := ^uintptr(0) // is closed in the child
+		fd := ^uintptr(0) // closed in the child
 		if file != nil {
 			fd = file.Fd()
 		}
@@ -105,18 +107,19 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	return t, nil
 }
 
-// replace puts a caller's file in the place of a standard one. Nil: none.
+// replace replaces a standard file by the caller's file, if not nil.
 func replace(standard *uintptr, file *os.File) {
 	if file != nil {
 		*standard = file.Fd()
 	}
 }
 
-// KeepDetached is Spec.KeepDetached from here on. It must not be called during End.
+// KeepDetached turns on Spec.KeepDetached. It must not be called during End.
 func (t *Tree) KeepDetached() { t.keeps = true }
 
-// openStandard opens what the command gets as its standard input and output: the PTY, which stays the tree's, or the
-// end of file and a pipe, which the caller closes. os.Pipe would put the pipe's writing end into Go's poller too.
+// openStandard opens the command's standard input and output: either the PTY, which the tree keeps, or the null device
+// and a pipe, which the caller closes. It does not use os.Pipe, which would also put the pipe's write end into Go's
+// poller.
 func (t *Tree) openStandard(size *Size) (stdin, stdout int, err error) {
 	if size != nil {
 		if t.pty, t.output, err = openPTY(*size); err != nil {
@@ -142,7 +145,7 @@ func (t *Tree) openStandard(size *Size) (stdin, stdout int, err error) {
 	return stdin, pipe[1], err
 }
 
-// startLeader starts the leader, with limits. If it fails, the Tree is closed, and the leader does not run.
+// startLeader starts the leader with its limits. If it fails, the Tree is closed, and the leader does not run.
 func (t *Tree) startLeader(
 	ctx context.Context, spec Spec, attr *syscall.ProcAttr, limits []Limit,
 ) (enforced []Limit, err error) {
@@ -162,24 +165,24 @@ func (t *Tree) startLeader(
 	if err != nil {
 		<-t.known.Done()
 		t.Close()
-		t.cgroup = nil // it is removed
+		t.cgroup = nil // Close removed it
 	}
 	return limits, err
 }
 
-// prepareWatch is called when the leader has just been started.
+// prepareWatch prepares watch, right after the leader's start.
 func (t *Tree) prepareWatch() {
 	if t.pidfd < 0 {
-		t.readLeader() // tells it from a later process with its number
+		t.readLeader() // distinguishes it from a later process with the same ID
 		return
 	}
-	unix.SetNonblock(t.pidfd, true) // which has NewFile put it into Go's poller
+	unix.SetNonblock(t.pidfd, true) // makes NewFile put it into Go's poller
 	t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
 }
 
-// StartCmd starts a command of the caller's, in a session of its own, from the caller's thread. The Tree has no output;
-// standard output, if it is a pipe, shows what is of the tree. The caller reaps the leader: by cmd.Wait, after Close.
-// It fails with ErrForeignGroup, or as cmd.Start does.
+// StartCmd starts the caller's command in its own session, from the caller's thread. The Tree has no output. If the
+// command's standard output is a pipe, processes that can write to it belong to the tree. After Close, the caller reaps
+// the leader with cmd.Wait. StartCmd fails with ErrForeignGroup, or as cmd.Start does.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	sys, err := ownSession(cmd.SysProcAttr)
 	if err != nil {
@@ -210,7 +213,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	return t, nil
 }
 
-// watch waits for the leader's exit.
+// watch waits for the leader's exit, and reports it.
 func (t *Tree) watch() {
 	exit, err := t.awaitExit()
 	if errors.Is(err, unix.ECHILD) {
@@ -236,14 +239,14 @@ func (t *Tree) awaitExit() (exit Exit, err error) {
 		exit, exited, err = waitUnreaped(unix.P_PIDFD, int(fd), unix.WNOHANG)
 		return exited || err != nil
 	})
-	return exit, cmp.Or(pollErr, err) // pollErr: Close has closed it
+	return exit, cmp.Or(pollErr, err) // pollErr means that Close closed it
 }
 
-// handOver is how long a host may take from a wait4 to the call of Reaped.
+// handOver is the time that a host has between its wait4 and its call of Reaped.
 const handOver = 5 * time.Second
 
-// exitOfReaped is how a leader ended that another part of the program has reaped. From Linux 6.15 on its pidfd still
-// says; if it does not, a host that reaps every child has some time to call Reaped.
+// exitOfReaped returns how a leader ended that another part of the program reaped. From Linux 6.15 on its pidfd still
+// tells. If it does not, a host that reaps every child gets some time to call Reaped.
 func (t *Tree) exitOfReaped() (Exit, error) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	t.mu.Lock()
@@ -260,15 +263,15 @@ func (t *Tree) exitOfReaped() (Exit, error) {
 	}
 	if t.sup.HostReaps {
 		select {
-		case <-t.known.Done(): // Reaped has said how it ended, or Close was called
+		case <-t.known.Done(): // Reaped reported the exit, or Close was called
 		case <-time.After(handOver):
 		}
 	}
 	return Exit{Reaped: true}, ErrReaped
 }
 
-// reapedWith takes how a leader ended that the host has reaped. It reports false when the leader is there: the status
-// is that of an earlier process with its number.
+// reapedWith records the exit of a leader reaped by the host. It returns false if the leader still exists: the status
+// is then that of an earlier process with the same ID.
 func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	t.mu.Lock()
 	if t.unreapedLocked() {
@@ -283,8 +286,8 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	return true
 }
 
-// Unreaped reports whether PID is still the leader's: it runs, or is a zombie that neither Close nor another part of
-// the program has reaped.
+// Unreaped reports whether PID is still the leader's: the leader runs, or is a zombie that neither Close nor another
+// part of the program has reaped.
 func (t *Tree) Unreaped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -303,8 +306,8 @@ func (t *Tree) unreapedLocked() bool {
 	return err == nil
 }
 
-// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. Errors say nothing
-// that a scan does not.
+// signalGroup sends a signal to the leader's group, and to no other, even if the leader has exited. It ignores errors,
+// because a scan reveals the same.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -319,8 +322,8 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited, and frees what the Tree holds. A leader that has not exited is left to run,
-// and one that StartCmd has started is left to cmd.Wait.
+// Close reaps the leader if it has exited, and frees the Tree's resources. Otherwise the leader keeps running. Close
+// leaves a leader started by StartCmd to cmd.Wait.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -349,7 +352,7 @@ func (t *Tree) Close() {
 	t.cgroup.Remove() // a zombie would hold it
 }
 
-// reap takes a zombie away.
+// reap reaps a zombie.
 func reap(idType, id int) error {
 	for {
 		err := unix.Waitid(idType, id, nil, unix.WEXITED|unix.WNOHANG, nil)
@@ -359,8 +362,8 @@ func reap(idType, id int) error {
 	}
 }
 
-// childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a
-// word. x/sys has no names for those.
+// childInfo is siginfo_t as waitid fills it in (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a
+// word. x/sys has no names for those fields.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [unsafe.Sizeof(uintptr(0)) - 4]byte
@@ -370,10 +373,11 @@ type childInfo struct {
 const (
 	childExited = 1 // CLD_EXITED: status is an exit code
 	childKilled = 2 // CLD_KILLED: status is a signal
-	childDumped = 3 // CLD_DUMPED: likewise
+	childDumped = 3 // CLD_DUMPED: status is a signal
 )
 
-// waitUnreaped is waitid for a child's exit, which leaves the zombie. It fails with ECHILD if the child was reaped.
+// waitUnreaped waits for a child's exit with waitid, and leaves the zombie. It fails with ECHILD if the child has been
+// reaped.
 func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	var info unix.Siginfo
 	var used unix.Rusage

@@ -1,6 +1,6 @@
 package proc
 
-// Trees at the face of the package, with real processes.
+// These tests use the package's API with real processes.
 
 import (
 	"bufio"
@@ -51,7 +51,7 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 		return path
 	}
 	s := newSupervisor(t)
-	start(t, s, line("true")).end() // the first start opens what is kept until Close
+	start(t, s, line("true")).end() // the first start opens descriptors kept until Close
 	before := descriptors(t)
 	for name, change := range map[string]func(*Spec){
 		"no program":           func(c *Spec) { c.Path = dir + "/missing" },
@@ -89,14 +89,14 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 	requireNothingLeft(t, before)
 }
 
-// hangingStarts are commands that hang in execve until release: this process has a lease on each program (F_SETLEASE in
-// man 2 fcntl). All programs are made before the first start, since a lease is refused while a child that hangs has the
-// file open. The kernel breaks a lease after 45 seconds.
+// hangingStarts returns commands that hang in execve until released: this process holds a lease on each program
+// (F_SETLEASE in man 2 fcntl). It creates all programs before the first start, because a lease is refused while a
+// hanging child has the file open. The kernel breaks a lease after 45 seconds.
 func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 	t.Helper()
-	// Go cannot stop a thread that forks, as for a collection of garbage, and needs a processor for each.
+	// Go cannot stop a forking thread, for example for a garbage collection, and needs a processor for each.
 	processors, percent := runtime.GOMAXPROCS(8), debug.SetGCPercent(-1)
-	runtime.GC() // ends one that is under way
+	runtime.GC() // ends a running collection
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(processors)
 		debug.SetGCPercent(percent)
@@ -111,7 +111,7 @@ func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 		_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 		require.NoError(t, err)
 		free := sync.OnceFunc(func() {
-			unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // a child that hangs has the file open, too
+			unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // a hanging child has the file open, too
 			file.Close()
 		})
 		t.Cleanup(free)
@@ -120,10 +120,10 @@ func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 	return specs, release
 }
 
-// A hanging start holds up no other one, and the goroutines that it takes end with the trees that they started.
+// A hanging start does not delay others, and the extra goroutines end with the trees that they started.
 func TestHangingStarts(t *testing.T) {
 	s := newSupervisor(t)
-	before := start(t, s, line("exec sleep 300")) // has the first starter stay
+	before := start(t, s, line("exec sleep 300")) // keeps the first starter running
 	type result struct {
 		tree *Tree
 		err  error
@@ -137,7 +137,7 @@ func TestHangingStarts(t *testing.T) {
 			done <- result{tree, err}
 		}()
 		hanging = append(hanging, done)
-		start(t, s, line("true")).end() // while that hangs
+		start(t, s, line("true")).end() // while the other hangs
 	}
 	for _, done := range hanging {
 		require.Empty(t, done, "it has not begun to hang")
@@ -156,8 +156,8 @@ func TestHangingStarts(t *testing.T) {
 	require.Eventually(t, func() bool { return starters() == 1 }, time.Minute, time.Millisecond)
 }
 
-// A start that goes on when its context has ended is given up after ten seconds, here fewer, and then ends nothing but
-// itself.
+// Start gives up a start that still hangs ten seconds (here less) after its context has ended. It then ends nothing but
+// that start's tree.
 func TestAHangingStartIsGivenUp(t *testing.T) {
 	require.Equal(t, 10*time.Second, hungStart)
 	hungStart = 100 * time.Millisecond
@@ -171,15 +171,15 @@ func TestAHangingStartIsGivenUp(t *testing.T) {
 	release[0]() // newSupervisor finds what it leaves
 }
 
-// A command ends with its host, and not with the thread that asked for it: Go ends that of a goroutine which has locked
-// itself to it and returns.
+// A command ends with its host, and not with the thread that requested it: Go ends the thread of a goroutine that
+// returns while locked to it.
 func TestACommandOutlivesTheThreadThatCreatedIt(t *testing.T) {
 	s := newSupervisor(t)
 	created, threads := make(chan *Tree), make(chan int, 1)
 	var create func()
 	create = func() {
 		runtime.LockOSThread()
-		if unix.Gettid() == os.Getpid() { // the first thread, which Go does not end
+		if unix.Gettid() == os.Getpid() { // Go does not end the first thread
 			go create()
 			runtime.UnlockOSThread()
 			return
@@ -224,7 +224,7 @@ func TestACommandDiesWithItsHost(t *testing.T) {
 	require.Eventually(t, func() bool { p, err := command.Process(); return err != nil || p.Exited }, time.Minute, time.Millisecond)
 }
 
-// listDescriptors says which descriptors below 100 a command has.
+// listDescriptors prints a command's descriptors below 100.
 const listDescriptors = `i=0; while [ $i -lt 100 ]; do if [ -e /dev/fd/$i ]; then printf "$i "; fi; i=$((i+1)); done; echo`
 
 func TestCommandsInheritNothing(t *testing.T) {
@@ -237,7 +237,7 @@ func TestCommandsInheritNothing(t *testing.T) {
 		return tree.word()
 	}
 	careless := func() int {
-		fd, err := syscall.Dup(0) // stays open over an exec, as C code may have it
+		fd, err := syscall.Dup(0) // without close-on-exec, as from C code
 		require.NoError(t, err)
 		return fd
 	}
@@ -247,7 +247,7 @@ func TestCommandsInheritNothing(t *testing.T) {
 	require.Equal(t, "0 1 2", list())
 	second := careless()
 	defer syscall.Close(second)
-	// To look for them takes no more than a share of the time, and beside a load the next time may be far.
+	// Scans take only a share of the time. Under load, the next one may be far away.
 	took := time.Since(begun)
 	require.True(t, s.inherit.next.After(begun))
 	require.Less(t, s.inherit.next.Sub(begun), (scanShare+1)*took)
@@ -259,7 +259,7 @@ func TestCommandsInheritNothing(t *testing.T) {
 	require.Equal(t, "0 1 2 3", list(file))
 }
 
-// found are processes that a scan finds, by what shows that they are of the tree: each line says its number.
+// found maps the reason why a process belongs to the tree to a line that starts such a process and prints its ID.
 var found = map[string]string{
 	"the session":            `sleep 300 & echo $!; wait`,
 	"the session, no leader": `sleep 300 & echo $!`,
@@ -282,11 +282,12 @@ func TestEndFindsTheTree(t *testing.T) {
 	}
 }
 
-// cleansUp is a line of sh that says "ready", and cleans up by a few programs on SIGTERM, if none of them is disturbed.
+// cleansUp is a shell line that prints "ready". On SIGTERM it runs a few programs to clean up, and fails if one is
+// disturbed.
 const cleansUp = `trap "for i in 1 2 3; do sleep 0.03 || exit 1; done; echo cleaned; exit 7" TERM
 	sh -c "echo ready; exec sleep 300" & wait`
 
-// The programs that a member starts once it has the signal do not get it, whichever group and session it is in.
+// Programs started by a member after it got the signal do not get it, regardless of their group and session.
 func TestCleanUpIsLeftAlone(t *testing.T) {
 	for name, text := range map[string]string{
 		"the leader":               `exec sh -c "$CLEANS_UP"`,
@@ -307,7 +308,7 @@ func TestCleanUpIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A member that had begun before the first signal and is found after it gets the signal, and gets it once.
+// A member started before the first signal but found after it gets the signal exactly once.
 func TestMembersThatAreFoundLate(t *testing.T) {
 	const text = `exec 2>/dev/null; trap "echo signalled" TERM; echo $$; while :; do sleep 0.01; done`
 	s := newSupervisor(t)
@@ -336,8 +337,8 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	tree.end()
 }
 
-// What a starter forked is told from orphans, in a host that gets those: only the former can be a command that is being
-// started, so an orphan that executes a program at that time is not left.
+// In a host that adopts orphans, commands forked by a starter can be told from orphans. Only the former can be in the
+// middle of a start, so End does not miss an orphan that executes a program at that time.
 func TestOrphansAreNotTakenForStarts(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
@@ -360,7 +361,8 @@ func TestOrphansAreNotTakenForStarts(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// In a pid namespace all that the command started ends with it, and what else has its output is not the tree's.
+// In a PID namespace, all the command's processes end with it. Other processes that have its output open do not belong
+// to the tree.
 func TestContainedTreesAreNotFoundByTheirOutput(t *testing.T) {
 	s := newSupervisor(t)
 	for _, contained := range []bool{false, true} {
@@ -380,7 +382,7 @@ func TestContainedTreesAreNotFoundByTheirOutput(t *testing.T) {
 	}
 }
 
-// The signal is sent also when the context has ended, and what still runs is named.
+// End sends the signal even if the context has ended, and returns the running processes.
 func TestEndWithAnEndedContext(t *testing.T) {
 	s := newSupervisor(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -394,13 +396,13 @@ func TestEndWithAnEndedContext(t *testing.T) {
 	tree.end()
 }
 
-// Whatever descriptors are left, End does not return as if a process were gone that runs.
+// End never reports a running process as gone, even if descriptors run out.
 func TestEndWithFewDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)) }()
 	s := newSupervisor(t)
-	start(t, s, line("true")).end() // the first opens what is kept until Close
+	start(t, s, line("true")).end() // the first start opens descriptors kept until Close
 	for free := range 5 {
 		tree := start(t, s, line(`for i in 1 2 3; do setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & done; wait`))
 		pids := []int{tree.PID(), tree.number(), tree.number(), tree.number()}
@@ -437,8 +439,8 @@ func TestEndWithFewDescriptors(t *testing.T) {
 	}
 }
 
-// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not
-// of the tree is no survivor.
+// A process whose main thread has exited shows its environment only through other threads. End finds such a member, and
+// does not report such a process outside the tree as a survivor.
 func TestMainThreadsThatExited(t *testing.T) {
 	s := newSupervisor(t)
 	self, err := os.Executable()
@@ -474,14 +476,14 @@ func TestMainThreadsThatExited(t *testing.T) {
 
 const lastPID = "/proc/sys/kernel/ns_last_pid"
 
-// Process numbers come round while a tree grows: children have lower numbers than their parents.
+// Process IDs wrap around while a tree grows: children have lower IDs than their parents.
 func TestNumbersThatComeRound(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
 	}
 	s := newSupervisor(t)
-	s.counts = forkCount{} // as if no start had been a moment ago
-	for i := range 30 {    // the program's new threads take numbers, too
+	s.counts = forkCount{} // as if the last start was long ago
+	for i := range 30 {    // the program's new threads take IDs, too
 		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, procfs.Limit()-3-uint64(i%9)), 0))
 		tree := start(t, s, line(`for i in 1 2 3 4 5 6; do setsid sh -c 'exec sleep 300 >/dev/null 2>&1' & sleep 300 & echo $!; done; wait`))
 		var pids []int
@@ -499,7 +501,8 @@ func TestNumbersThatComeRound(t *testing.T) {
 	t.Fatal("numbers did not come round")
 }
 
-// A leader that another part of the program reaped still tells how it ended, and Close gives up what is not known.
+// A leader reaped by another part of the program still reports its exit if the system knows it, and Close frees the
+// tree.
 func TestAReapedLeader(t *testing.T) {
 	s := newSupervisor(t)
 	tree := start(t, s, line("read word; exit 7"))
@@ -514,14 +517,14 @@ func TestAReapedLeader(t *testing.T) {
 	if tree.err != nil {
 		require.ErrorIs(t, tree.err, ErrReaped) // before Linux 6.15
 	} else {
-		require.EqualValues(t, 7, tree.exit.Code|7) // seen before it was reaped, or told by its pidfd
+		require.EqualValues(t, 7, tree.exit.Code|7) // seen before the reaping, or reported by the pidfd
 	}
 	require.Empty(t, tree.End(t.Context(), unix.SIGTERM))
 	tree.close()
 	io.Copy(io.Discard, tree.output)
 }
 
-// A leader that was reaped, and whose pidfd does not say how it ended, is registered no longer than its tree is open.
+// A reaped leader with an unknown exit stays registered only until its tree is closed.
 func TestALeaderWhoseExitIsLost(t *testing.T) {
 	s := newSupervisor(t)
 	tree := &Tree{sup: s, starter: &starter{changed: sync.Cond{L: &s.mu}}, pidfd: -1}

@@ -2,7 +2,7 @@
 
 package proc
 
-// Systems that no command can be started on.
+// This file is for systems that cannot start commands.
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Supervisor starts nothing on this system: Start fails with errors.ErrUnsupported.
+// Supervisor cannot start anything on this system: Start fails with errors.ErrUnsupported.
 type Supervisor struct{ HostReaps bool }
 
-// Tree is never made.
+// Tree is never created.
 type Tree struct{ common }
 
 func (*Supervisor) Start(context.Context, Spec) (*Tree, error) { return nil, errors.ErrUnsupported }

@@ -2,7 +2,7 @@
 
 package proc
 
-// What Linux, macOS and FreeBSD have in common.
+// This file has the code shared by Linux, macOS and FreeBSD.
 
 import (
 	"os"
@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// exitSeen reports whether the leader has exited, and it is known how.
+// exitSeen reports whether the leader has exited and its exit status is known.
 func (s *ExitStatus) exitSeen() bool { return s.hasExited() && s.exitErr == nil }
 
-// send sends a signal to a group or by a number, and then SIGCONT, so that stopped processes receive the signal too.
+// send sends a signal through by, and then SIGCONT, so that stopped processes also receive the signal.
 func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	err := by(sig)
 	if err == nil && sig != syscall.SIGKILL {
@@ -23,7 +23,8 @@ func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	return err
 }
 
-// ownSession is a copy of a caller's attributes, with a session of the command's own. That has a group of its own too.
+// ownSession returns a copy of the caller's attributes that puts the command into its own session, and so its own
+// group.
 func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
 	var sys syscall.SysProcAttr
 	if asked != nil {
@@ -36,7 +37,7 @@ func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
 	return &sys, nil
 }
 
-// exitOf is an exit by its wait status.
+// exitOf converts a wait status.
 func exitOf(status syscall.WaitStatus) Exit {
 	if status.Signaled() {
 		return Exit{Signal: SignalName(status.Signal())}
@@ -44,19 +45,19 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return Exit{Code: uint32(status.ExitStatus())}
 }
 
-// caught are the signals that this process ignores. It catches and drops them while commands start: a child ignores the
-// signals that its parent ignores, and resets those that the parent catches. A process has one disposition of a signal,
-// and so one of these. The zero value is ready.
+// caught holds the signals that this process ignores. While commands start, it catches and drops them instead: a child
+// keeps ignoring the signals that its parent ignores, and resets those that the parent catches. A signal has only one
+// disposition per process, so a process has only one caught. The zero value is ready to use.
 type caught struct {
 	mu      sync.Mutex
-	starts  int         // that have begun
-	signals []os.Signal // to ignore again after the last of them
+	starts  int         // number of starts in progress
+	signals []os.Signal // to ignore again after the last start
 }
 
 var whileStarting caught
 
-// withDefaultSignals calls start. The process that it starts takes every signal by default, also those that this
-// process ignores, by its own choice or its parent's (nohup).
+// withDefaultSignals calls start. The started process has the default action for every signal, even for signals that
+// this process ignores, by its own choice or its parent's (nohup).
 func withDefaultSignals(start func() error) error {
 	whileStarting.begin()
 	defer whileStarting.end()
@@ -64,7 +65,7 @@ func withDefaultSignals(start func() error) error {
 }
 
 func (c *caught) begin() {
-	const last = 64 // of any system
+	const last = 64 // the highest on any system
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starts++
@@ -76,11 +77,12 @@ func (c *caught) begin() {
 	}
 }
 
-// end ignores the signals again. signal.Ignore forgets the channels; signal.Stop would restore the default of some.
+// end ignores the signals again. signal.Ignore drops the channels; signal.Stop would restore the default action of
+// some.
 func (c *caught) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.starts--; c.starts == 0 && len(c.signals) > 0 { // without arguments, signal.Ignore ignores all
+	if c.starts--; c.starts == 0 && len(c.signals) > 0 { // without arguments, signal.Ignore ignores every signal
 		signal.Ignore(c.signals...)
 		c.signals = nil
 	}

@@ -1,6 +1,6 @@
 package proc
 
-// A Tree on Windows: a job object.
+// This file implements Tree on Windows, with a job object.
 
 import (
 	"context"
@@ -17,57 +17,59 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// On Windows the command is started suspended, put into a Job Object of its own, and then resumed. So all that it
-// starts is in the job too, in every process group and console, and cannot leave it: the job allows no breakaway. A
-// Tree has the job's only handle, and the system ends what is in a job when its last handle is closed; so the tree
-// outlives neither Close nor the host. What a command has the task scheduler, a service or WMI start is not in the job.
+// On Windows the command is started suspended, assigned to its own job object, and then resumed. So all its descendants
+// are in the job too, in every process group and console, and cannot leave it: the job allows no breakaway. A Tree has
+// the job's only handle, and the system ends a job's processes when its last handle is closed, so the tree outlives
+// neither Close nor the host. Processes that the task scheduler, a service or WMI starts for the command are not in the
+// job.
 //
-// SIGKILL terminates the job. Every other signal is CTRL_BREAK for the leader's process group, the only thing like a
-// signal that a process on Windows can be sent by its number; it goes through the console that host and command share.
-// A host without a console cannot send it, and then End does not wait. A process keeps its number as long as a handle
-// of it is open, so the group's number, which is the leader's, is its own until Close. A command on a PTY has another
-// console than the host: there every signal but SIGKILL closes the console (pty_windows.go).
+// SIGKILL terminates the job. Every other signal is sent as CTRL_BREAK to the leader's process group. CTRL_BREAK is the
+// closest thing to a signal that can be sent to a process by its ID on Windows; it goes through the console shared by
+// host and command. A host without a console cannot send it, and then End does not wait. The system does not reuse a
+// process's ID while a handle to it is open, so the group's ID, which is the leader's, stays valid until Close. A
+// command on a PTY has its own console; there every signal but SIGKILL closes the console (pty_windows.go).
 
 var procResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// pipeSize is how many bytes the output's pipe holds.
+// pipeSize is the capacity of the output's pipe, in bytes.
 const pipeSize = 64 << 10
 
-// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
-// Tree is closed, and nothing after it.
+// Supervisor starts trees. The zero value is ready to use. Its methods may be called concurrently, but Close must be
+// the last call, after every Tree is closed.
 type Supervisor struct {
-	// HostReaps has no effect here: a process's exit status stays as long as a handle of it is open.
+	// HostReaps has no effect here: a process's exit status remains available while a handle to it is open.
 	HostReaps bool
 
-	busy sync.WaitGroup // the goroutines of trees
+	busy sync.WaitGroup // the trees' goroutines
 }
 
 // Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
-// Close returns when the Supervisor's goroutines have ended.
+// Close waits until the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }
 
-// killedCode is the exit code of what this package terminates. It is none of the system's own codes, which do not have
-// bit 29, and programs have no reason to choose it; the 9 is SIGKILL's.
+// killedCode is the exit code of processes that this package terminates. The system's own codes do not have bit 29, and
+// programs have no reason to choose this code; the 9 is SIGKILL's.
 const killedCode = 0xE0000009
 
-// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
-// goroutine at a time, and none but Close after Close.
+// Tree is a started command with all its descendants. Its methods may be called concurrently, except that only one
+// goroutine at a time may call End, and that only Close may be called after Close.
 type Tree struct {
 	common
 	process windows.Handle // the leader; see unuse
 
-	mu     sync.Mutex     // held over system calls that do not block
+	mu     sync.Mutex     // held during system calls that do not block
 	job    windows.Handle // 0 after Close
-	asked  string         // the signal that CTRL_BREAK or CTRL_CLOSE stood for last; empty if none was sent
-	killed bool           // the job was terminated
-	unused bool           // unuse was called once
+	asked  string         // the signal of the last CTRL_BREAK or CTRL_CLOSE, or empty
+	killed bool           // the job has been terminated
+	unused bool           // unuse has been called once
 }
 
-// Start starts a command in a job of its own: with standard input at end of file and one pipe for both outputs, or on a
-// PTY. It fails with a syscall.Errno when the program cannot be started, a *LimitError, errors.ErrUnsupported for a
-// Spec with Cgroup or Files, or with PTY before Windows 10 1809, or another error of the system.
+// Start starts a command in its own job, with standard input at end of file and one pipe for both outputs, or on a PTY.
+// It fails with a syscall.Errno if the program cannot be started, with a *LimitError if a limit cannot be enforced,
+// with errors.ErrUnsupported if spec has a Cgroup, has Files, or has a PTY before Windows 10 1809, or with another
+// system error.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -80,8 +82,8 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	return t, nil
 }
 
-// StartCmd starts a command of the caller's, in a job of its own. The Tree has no output, and the caller calls cmd.Wait
-// after Close. It fails as cmd.Start does, or with an error of the system.
+// StartCmd starts the caller's command in its own job. The Tree has no output, and the caller calls cmd.Wait after
+// Close. StartCmd fails as cmd.Start does, or with a system error.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	var sys syscall.SysProcAttr
 	if cmd.SysProcAttr != nil {
@@ -115,7 +117,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	return t, nil
 }
 
-// duplicate is another handle of a process.
+// duplicate returns another handle to a process.
 func duplicate(p *os.Process) (copied uintptr, err error) {
 	self := windows.CurrentProcess()
 	handleErr := p.WithHandle(func(handle uintptr) {
@@ -140,10 +142,10 @@ func systemCalls() startCalls {
 	}
 }
 
-// startCalls are a start's steps, in their order. A test makes each fail.
+// startCalls are the steps of a start, in order. A test makes each of them fail.
 type startCalls struct {
 	openNull     func() (*os.File, error)                         // without a PTY
-	inputPipe    func() (r windows.Handle, w *os.File, err error) // with one
+	inputPipe    func() (r windows.Handle, w *os.File, err error) // with a PTY
 	outputPipe   func() (r *os.File, w windows.Handle, err error)
 	newConsole   func(size windows.Coord, input, output windows.Handle) (windows.Handle, error) // with a PTY
 	newJob       func() (windows.Handle, error)
@@ -154,7 +156,7 @@ type startCalls struct {
 	resume       func(process windows.Handle) error
 }
 
-// startTree starts a tree, or leaves nothing of it.
+// startTree starts a tree. If it fails, it leaves nothing behind.
 func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 	if spec.Cgroup != "" {
 		return nil, fmt.Errorf("cgroups: %w", errors.ErrUnsupported)
@@ -172,7 +174,7 @@ func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 		if t.pty, t.output, err = s.openPTY(*spec.PTY, busy); err != nil {
 			return nil, err
 		}
-		// Without CREATE_NEW_PROCESS_GROUP, which has the group ignore CTRL_C.
+		// CREATE_NEW_PROCESS_GROUP is not set, because it makes the group ignore CTRL_C.
 		attr.Sys.CreationFlags = windows.CREATE_SUSPENDED
 		s.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
 			return s.startOnPTY(t.pty, path, args, attr)
@@ -199,8 +201,9 @@ func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 	return t, nil
 }
 
-// start makes the job and, in it, the process. The error of startProcess is returned as it is: a syscall.Errno is about
-// the program. Another step's is wrapped, so that its "access denied" is not taken for the program's.
+// start creates the job and starts the process in it. It returns the error of startProcess unchanged: a syscall.Errno
+// is about the program. It wraps the errors of other steps, so that their "access denied" is not mistaken for the
+// program's.
 func (s startCalls) start(t *Tree, info *jobInfo, spec Spec, attr *syscall.ProcAttr) (err error) {
 	if t.job, err = s.newJob(); err != nil {
 		return fmt.Errorf("making a job: %w", err)
@@ -222,7 +225,7 @@ func (s startCalls) start(t *Tree, info *jobInfo, spec Spec, attr *syscall.ProcA
 	return nil
 }
 
-// undo ends the process that a failed start left, in the job or not yet, returns when it is gone, and closes every
+// undo cleans up after a failed start. It ends the process, in the job or not, waits until it is gone, and closes every
 // handle.
 func (t *Tree) undo() {
 	if t.process != 0 {
@@ -233,12 +236,13 @@ func (t *Tree) undo() {
 	if t.job != 0 {
 		windows.CloseHandle(t.job)
 	}
-	t.output.Close() // before the console, whose end may wait until the output is read
+	t.output.Close() // before the console, because closing that may wait for a reader
 	t.pty.close()
 }
 
-// creationFlags are those of CreateProcess: suspended until it is in its job, and a process group for CTRL_BREAK. For a
-// host without a console, the system would make one for the command, with a window, unless told not to.
+// creationFlags returns the flags for CreateProcess: suspended until the process is in its job, and in its own process
+// group for CTRL_BREAK. If the host has no console, the system would create one for the command, with a window, unless
+// told not to.
 func creationFlags() uint32 {
 	flags := uint32(windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP)
 	if _, err := windows.GetConsoleCP(); err != nil {
@@ -255,15 +259,14 @@ func resumeProcess(process windows.Handle) error {
 	return nil
 }
 
-// OutputPipe returns a pipe whose reading end supports deadlines.
+// OutputPipe returns a pipe whose read end supports deadlines.
 func OutputPipe() (r *os.File, w windows.Handle, err error) {
-	// Programs ask what their output is: FILE_READ_ATTRIBUTES lets them, as an anonymous pipe would.
+	// Programs query the type of their output. FILE_READ_ATTRIBUTES lets them do so, as with an anonymous pipe.
 	return namedPipe("output", windows.PIPE_ACCESS_INBOUND, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES)
 }
 
-// namedPipe returns a pipe of which one end, ours, supports deadlines, which only a named one does. Each end's access
-// is as the call that makes it takes it. The name cannot be guessed, and no other process can connect: there is one
-// instance, and it is taken here.
+// namedPipe returns a pipe whose local end supports deadlines; only named pipes do. Each access is in the form that its
+// system call expects. No other process can guess the name or connect: the pipe has one instance, and it is taken here.
 func namedPipe(name string, ourAccess, otherAccess uint32) (ours *os.File, other windows.Handle, err error) {
 	path, err := windows.UTF16PtrFromString(`\\.\pipe\acpterm-` + rand.Text())
 	if err != nil {
@@ -283,7 +286,7 @@ func namedPipe(name string, ourAccess, otherAccess uint32) (ours *os.File, other
 	return os.NewFile(uintptr(end), name), other, nil
 }
 
-// watch waits for the leader's exit.
+// watch waits for the leader's exit, and reports it.
 func (t *Tree) watch() {
 	exit, err := t.awaitExit()
 	t.pty.hangUp()
@@ -293,8 +296,8 @@ func (t *Tree) watch() {
 	t.SetExit(exit, err)
 }
 
-// unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until
-// then the handle reserves the leader's number.
+// unuse closes the leader's handle on its second call, when the wait for the exit is over and the Tree is closed. Until
+// then, the handle reserves the leader's process ID.
 func (t *Tree) unuse() {
 	if t.unused {
 		windows.CloseHandle(t.process)
@@ -302,7 +305,7 @@ func (t *Tree) unuse() {
 	t.unused = true
 }
 
-// awaitExit returns when the leader has exited. It blocks a thread.
+// awaitExit waits for the leader's exit. It blocks a thread.
 func (t *Tree) awaitExit() (Exit, error) {
 	var code uint32
 	_, err := windows.WaitForSingleObject(t.process, windows.INFINITE)
@@ -315,9 +318,9 @@ func (t *Tree) awaitExit() (Exit, error) {
 	return t.exitOf(code), nil
 }
 
-// exitOf is how a leader ended whose exit code is this. Windows has no exits by a signal; what stands for a signal
-// here has an exit code of its own, which counts as that signal when this package caused it. A code that the command
-// chose, in answer to CTRL_BREAK or not, is reported as it is.
+// exitOf returns how a leader with this exit code ended. On Windows, signals do not end processes. The replacement for
+// a signal has its own exit code, which counts as the signal if this package caused it. An exit code chosen by the
+// command, in answer to CTRL_BREAK or not, is reported unchanged.
 func (t *Tree) exitOf(code uint32) Exit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -330,10 +333,10 @@ func (t *Tree) exitOf(code uint32) Exit {
 	return Exit{Code: code}
 }
 
-// End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends, then with the
-// numbers of those that still run. It does not wait for a signal that no process can have received.
+// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx ends; it then
+// returns the process IDs of the running members. It does not wait if no process can have received the signal.
 //
-// The job knows its processes, and so also what those have started.
+// The job knows its processes, including all descendants.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	err := t.signal(sig)
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
@@ -348,10 +351,10 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// Gone reports whether nothing runs in the job.
+// Gone reports whether the job has no running process.
 func (t *Tree) Gone() bool { return len(t.members()) == 0 }
 
-// signal fails when no process can have received it.
+// signal fails if no process can have received the signal.
 func (t *Tree) signal(sig syscall.Signal) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -376,8 +379,8 @@ func (t *Tree) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// askedBy is the POSIX name of the signal that CTRL_BREAK, or CTRL_CLOSE on a PTY, stands for. One that has nothing
-// to do with a console stands for SIGTERM.
+// askedBy returns the POSIX name of the signal represented by CTRL_BREAK or, on a PTY, by CTRL_CLOSE. Signals unrelated
+// to consoles count as SIGTERM.
 func askedBy(sig syscall.Signal) string {
 	switch sig {
 	case syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
@@ -386,7 +389,7 @@ func askedBy(sig syscall.Signal) string {
 	return "SIGTERM"
 }
 
-// members are the running processes of the job.
+// members returns the running processes of the job.
 func (t *Tree) members() []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -397,7 +400,7 @@ func (t *Tree) membersLocked() []int {
 	if t.job == 0 {
 		return nil
 	}
-	// JOBOBJECT_BASIC_PROCESS_ID_LIST: how many there are, how many are listed here, and those.
+	// JOBOBJECT_BASIC_PROCESS_ID_LIST: the number of processes, the number of listed ones, and the list.
 	const header = 8
 	const word = unsafe.Sizeof(uintptr(0))
 	for room := uintptr(16); ; room *= 2 {
@@ -410,7 +413,7 @@ func (t *Tree) membersLocked() []int {
 		if errors.Is(err, windows.ERROR_MORE_DATA) {
 			continue
 		}
-		if err != nil { // not known; the tree must not count as gone
+		if err != nil { // unknown, so the tree must not count as gone
 			return []int{t.pid}
 		}
 		listed := (*[2]uint32)(unsafe.Pointer(&buffer[0]))[1]
@@ -422,14 +425,14 @@ func (t *Tree) membersLocked() []int {
 	}
 }
 
-// Close terminates what still runs in the job, and frees what the Tree holds. It does not wait.
+// Close terminates the remaining processes of the job, and frees the Tree's resources. It does not wait.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.job == 0 {
 		return
 	}
-	// The system would end the job by itself, with exit code 0, which is that of a success.
+	// The system would end the job by itself, but with exit code 0, which means success.
 	if !t.hasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
 		t.killed = true
 	}

@@ -1,6 +1,6 @@
 package proc
 
-// A start on Windows with each of its steps failing in turn, and a Tree's job, signals and pipe.
+// These tests make each step of a start on Windows fail in turn, and check a Tree's job, signals and pipe.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wintest"
 )
 
-// childVariable makes the test binary a command that sleeps, and does nothing else, until it is ended.
+// childVariable makes the test binary a command that only sleeps until it is terminated.
 const childVariable = "ACPTERM_TEST_SLEEP"
 
 func init() {
@@ -30,7 +30,7 @@ func init() {
 	}
 }
 
-// sleeper is a command that does not end by itself.
+// sleeper returns a command that does not end by itself.
 func sleeper(t *testing.T) Spec {
 	t.Helper()
 	path, err := os.Executable()
@@ -38,7 +38,7 @@ func sleeper(t *testing.T) Spec {
 	return Spec{Path: path, Args: []string{path}, Dir: os.TempDir(), Env: append(os.Environ(), childVariable+"=1")}
 }
 
-// shellLine is the command that runs a line with cmd.exe.
+// shellLine returns a command that runs a line with cmd.exe.
 func shellLine(t *testing.T, line string) Spec {
 	t.Helper()
 	system, err := windows.GetSystemDirectory()
@@ -49,19 +49,19 @@ func shellLine(t *testing.T, line string) Spec {
 	}
 }
 
-// ended is how a leader ended.
+// ended is a leader's exit, as passed to OnExit's function.
 type ended struct {
 	exit Exit
 	err  error
 }
 
-// started is a tree, and the channel on which OnExit's function sends how it ended.
+// started is a tree, with a channel that receives its leader's exit from OnExit's function.
 type started struct {
 	*Tree
 	exits chan ended
 }
 
-// start starts a tree. When the test ends, the tree is closed, and every handle of it too.
+// start starts a tree. When the test ends, the tree is closed, and so must be all its handles.
 func start(t *testing.T, spec Spec) started {
 	t.Helper()
 	before := wintest.OpenHandles()
@@ -79,7 +79,7 @@ func start(t *testing.T, spec Spec) started {
 	return s
 }
 
-// warmUp starts and ends a command, so that the handles that only a first start opens are open.
+// warmUp starts and ends a command, which opens the handles that only a first start opens.
 func warmUp(t *testing.T) {
 	t.Helper()
 	sup := new(Supervisor)
@@ -104,9 +104,9 @@ func TestStartAndExit(t *testing.T) {
 	require.Empty(t, s.Limits())
 }
 
-// Whichever step of a start fails: no process runs, the program has not run, and no handle is open.
+// A start that fails at any step leaves no process and no open handle, and never runs the program.
 func TestStartThatFailsLeavesNothing(t *testing.T) {
-	refused := windows.ERROR_ACCESS_DENIED // which is about the program if it is startProcess's, and only then
+	refused := windows.ERROR_ACCESS_DENIED // about the program only if it is from startProcess
 	steps := map[string]func(*startCalls){
 		"openNull": func(s *startCalls) {
 			s.openNull = func() (*os.File, error) { return nil, errors.New("injected") }
@@ -184,7 +184,7 @@ func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 	tree.watch()
 }
 
-// An exit code stands for a signal only if this package can have caused it.
+// An exit code counts as a signal only if this package can have caused it.
 func TestExitOf(t *testing.T) {
 	const controlC = uint32(windows.STATUS_CONTROL_C_EXIT)
 	for _, c := range []struct {
@@ -210,7 +210,7 @@ func TestExitOf(t *testing.T) {
 	require.Equal(t, "SIGINT", askedBy(syscall.SIGINT))
 }
 
-// End returns what still runs when its context ends first; a closed tree has no processes, and sends no signals.
+// End returns the running processes if its context ends first. A closed tree has no processes, and sends no signals.
 func TestEndReturnsWhatStillRuns(t *testing.T) {
 	warmUp(t)
 	s := start(t, sleeper(t))
@@ -224,7 +224,7 @@ func TestEndReturnsWhatStillRuns(t *testing.T) {
 	s.Close()
 }
 
-// Close terminates what still runs, and that does not pass for an exit of its own.
+// Close terminates the running processes, and the leader does not seem to have exited by itself.
 func TestCloseEndsTheTree(t *testing.T) {
 	warmUp(t)
 	s := start(t, sleeper(t))
@@ -232,8 +232,8 @@ func TestCloseEndsTheTree(t *testing.T) {
 	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
 }
 
-// What capture needs of a pipe: a read that waits is interrupted by a deadline, loses nothing by it, continues
-// after it, and ends when the last writer has closed the pipe.
+// Package capture relies on this: a deadline interrupts a blocked read without loss of data, reading continues after
+// it, and the output ends when the last writer has closed the pipe.
 func TestOutputPipe(t *testing.T) {
 	r, w, err := OutputPipe()
 	require.NoError(t, err)

@@ -1,14 +1,14 @@
 package proc
 
-// What a PTY is on every system; its own part is in pty_unix.go, pty_linux.go, pty_darwin.go, pty_freebsd.go,
-// pty_windows.go and pty_other.go.
+// This file has the part of a PTY shared by all systems. The rest is in pty_unix.go, pty_linux.go, pty_darwin.go,
+// pty_freebsd.go, pty_windows.go and pty_other.go.
 
 import "errors"
 
-// Size is that of a terminal, in characters.
+// Size is the size of a terminal, in characters.
 type Size struct{ Columns, Rows uint16 }
 
-// ErrNoPTY is a Resize or a Write of a Tree whose command has no PTY. It is errors.ErrUnsupported.
+// ErrNoPTY is returned by Resize and Write if the command has no PTY. It is errors.ErrUnsupported.
 var ErrNoPTY = noPTY{}
 
 type noPTY struct{}
@@ -16,8 +16,8 @@ type noPTY struct{}
 func (noPTY) Error() string        { return "the command has no PTY" }
 func (noPTY) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// Resize changes the size of the command's PTY, which the system tells the programs in the foreground (SIGWINCH). It
-// fails with ErrNoPTY without one, and with os.ErrClosed after Close, on Windows after the command's exit.
+// Resize changes the size of the command's PTY. The system notifies the foreground programs (SIGWINCH). Resize fails
+// with ErrNoPTY if the command has no PTY, and with os.ErrClosed after Close (on Windows, after the command's exit).
 func (c *common) Resize(size Size) error {
 	if c.pty == nil {
 		return ErrNoPTY
@@ -25,8 +25,9 @@ func (c *common) Resize(size Size) error {
 	return c.pty.resize(size)
 }
 
-// Write writes what a person types to the command's PTY. It waits while the programs do not read and the system's
-// buffer is full, until the command exits. It fails with ErrNoPTY without one, and with os.ErrClosed after the exit.
+// Write sends keyboard input to the command's PTY. It blocks while the programs do not read and the system's buffer is
+// full, at most until the command exits. It fails with ErrNoPTY if the command has no PTY, and with os.ErrClosed after
+// the exit.
 func (c *common) Write(p []byte) (int, error) {
 	if c.pty == nil {
 		return 0, ErrNoPTY

@@ -1,6 +1,6 @@
 package proc
 
-// Opening a PTY on macOS (XNU bsd/kern/tty_ptmx.c). It is compiled and vetted; it has never run.
+// This file opens PTYs on macOS (XNU bsd/kern/tty_ptmx.c). It is compiled and vetted; it has never run.
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func openMaster() (int, error) {
 }
 
 func openSlave(master int) (int, error) {
-	var name [128]byte // the size is part of TIOCPTYGNAME
+	var name [128]byte // TIOCPTYGNAME includes the size
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), unix.TIOCPTYGNAME,
 		uintptr(unsafe.Pointer(&name[0])))
 	if errno != 0 {

@@ -1,6 +1,6 @@
 package proc
 
-// Opening a PTY on FreeBSD (man 4 pts). It is compiled and vetted; it has never run.
+// This file opens PTYs on FreeBSD (man 4 pts). It is compiled and vetted; it has never run.
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 const (
 	getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
-	utf8Input              = 0 // IUTF8 came with FreeBSD 15
+	utf8Input              = 0 // IUTF8 requires FreeBSD 15
 )
 
 func openMaster() (int, error) {

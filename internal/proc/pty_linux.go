@@ -1,6 +1,6 @@
 package proc
 
-// Opening a PTY on Linux (man 4 pts).
+// This file opens PTYs on Linux (man 4 pts).
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func openMaster() (int, error) {
 	return fd, nil
 }
 
-// openSlave opens a master's slave. TIOCGPTPEER (Linux 4.13) finds it whatever is mounted at /dev/pts.
+// openSlave opens a master's slave. TIOCGPTPEER (Linux 4.13) finds it regardless of the mount at /dev/pts.
 func openSlave(master int) (int, error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	switch fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags); errno {

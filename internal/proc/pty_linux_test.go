@@ -1,6 +1,6 @@
 package proc
 
-// Trees on a PTY.
+// These tests run trees on a PTY.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onPTY has a command run on a PTY.
+// onPTY makes a command run on a PTY.
 func onPTY(spec Spec) Spec {
 	spec.PTY = &Size{Columns: 80, Rows: 24}
 	return spec
@@ -49,8 +49,8 @@ func TestWithoutAPTY(t *testing.T) {
 	<-tree.ended
 }
 
-// A process outside of the session that has the terminal open is of the tree if it carries the mark, and not if it was
-// handed the terminal or opened it by its name.
+// A process outside the session with the terminal open belongs to the tree if it carries the mark, but not if it only
+// inherited the terminal or opened it by name.
 func TestHoldersOfTheTerminal(t *testing.T) {
 	for name, c := range map[string]struct {
 		env    string
@@ -74,25 +74,25 @@ func TestHoldersOfTheTerminal(t *testing.T) {
 			tree.end()
 			require.Equal(t, !c.member, runs(pid))
 			if !c.member {
-				require.NoError(t, unix.Kill(pid, unix.SIGKILL)) // it is this test's own
+				require.NoError(t, unix.Kill(pid, unix.SIGKILL)) // started by this test
 				require.Eventually(t, func() bool { return !runs(pid) }, time.Minute, time.Millisecond)
 			}
 		})
 	}
 }
 
-// A PTY that cannot be opened leaves no descriptor.
+// A PTY that cannot be opened leaves no open descriptor.
 func TestOpenPTYErrorsLeaveNothing(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
 	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes files that are lost
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close lost files
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()
 	}
 	before := descriptors(t)
-	for room := range 3 { // descriptors that there are left
+	for room := range 3 { // available descriptors
 		next, err := unix.Dup(0)
 		require.NoError(t, err)
 		unix.Close(next)

@@ -4,7 +4,7 @@ package proc
 
 import "errors"
 
-// pty is never made.
+// pty is never created.
 type pty struct{}
 
 func (*pty) write([]byte) (int, error) { return 0, errors.ErrUnsupported }

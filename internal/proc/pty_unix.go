@@ -2,9 +2,9 @@
 
 package proc
 
-// A PTY on Unix: a pair of descriptors. The command has the slave as its standard input, output and error and as its
-// controlling terminal; what it writes comes out of the master, and what is written to the master is what a person
-// types.
+// This file implements a PTY on Unix, as a pair of descriptors. The slave is the command's standard input, output and
+// error, and its controlling terminal. The command's output can be read from the master, and keyboard input is written
+// to it.
 
 import (
 	"errors"
@@ -16,15 +16,15 @@ import (
 
 // pty is the part of a PTY that a Tree keeps. Its methods may be called concurrently.
 type pty struct {
-	// control is the master, besides Tree.Output, open until the Tree is closed: the system gives the terminal's number
-	// to no other one until then, so that Tree.output means this one.
+	// control is the master, in addition to Tree.Output. It stays open until the Tree is closed. Until then, the system
+	// does not give the terminal's number to another terminal, so Tree.output keeps meaning this one.
 	control *os.File
-	// slave is open until the leader's exit. Without it, a read of the master would fail as at the end while the
-	// command has closed the slave and can open it again, as /dev/tty.
+	// slave stays open until the leader's exit. Without it, reads of the master would fail as if the output had ended,
+	// even while the command has only closed the slave and can open it again as /dev/tty.
 	slave *os.File
 }
 
-// openPTY opens a PTY. output is the master for reading, with deadlines.
+// openPTY opens a PTY. output is a file for reading from the master, with deadlines.
 func openPTY(size Size) (p *pty, output *os.File, err error) {
 	master, err := openMaster()
 	if err != nil {
@@ -38,7 +38,7 @@ func openPTY(size Size) (p *pty, output *os.File, err error) {
 	return p, output, nil
 }
 
-// open opens the rest of a PTY.
+// open opens the slave and the output, and sets the size.
 func (p *pty) open(master int, size Size) (output *os.File, err error) {
 	slave, err := openSlave(master)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *pty) open(master int, size Size) (output *os.File, err error) {
 		return nil, os.NewSyscallError("ioctl TIOCSWINSZ", err)
 	}
 	if settings, err := unix.IoctlGetTermios(slave, getTermios); err == nil && utf8Input != 0 {
-		settings.Iflag |= utf8Input // else a backspace takes one byte of a character
+		settings.Iflag |= utf8Input // otherwise a backspace erases only one byte of a character
 		unix.IoctlSetTermios(slave, setTermios, settings)
 	}
 	reading, err := unix.FcntlInt(uintptr(master), unix.F_DUPFD_CLOEXEC, 0)
@@ -60,14 +60,14 @@ func (p *pty) open(master int, size Size) (output *os.File, err error) {
 	return pollable(reading, "output"), nil
 }
 
-// pollable is a descriptor as a file in Go's poller, which supports deadlines.
+// pollable returns a file in Go's poller for the descriptor. Such a file supports deadlines.
 func pollable(fd int, name string) *os.File {
 	unix.SetNonblock(fd, true)
 	return os.NewFile(uintptr(fd), name)
 }
 
-// hangUp is called when the leader has exited. Reads of the master reach the end when no process has the slave open any
-// more.
+// hangUp is called when the leader has exited. Reads of the master then reach end of file once no process has the slave
+// open.
 func (p *pty) hangUp() {
 	if p != nil {
 		p.slave.Close()
@@ -84,7 +84,7 @@ func (p *pty) close() {
 
 func (p *pty) write(b []byte) (int, error) {
 	n, err := p.control.Write(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // of hangUp
+	if errors.Is(err, os.ErrDeadlineExceeded) { // set by hangUp
 		err = os.ErrClosed
 	}
 	return n, err
@@ -97,7 +97,7 @@ func (p *pty) resize(size Size) error {
 	}
 	window := &unix.Winsize{Col: size.Columns, Row: size.Rows}
 	controlErr := raw.Control(func(fd uintptr) { err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, window) })
-	if controlErr != nil { // which is not os.ErrClosed
+	if controlErr != nil { // not os.ErrClosed itself
 		return os.ErrClosed
 	}
 	return os.NewSyscallError("ioctl TIOCSWINSZ", err)

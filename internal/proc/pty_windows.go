@@ -1,9 +1,9 @@
 package proc
 
-// A PTY on Windows: a pseudo console (ConPTY, since Windows 10 1809). A process of the system's, conhost.exe, serves
-// it: it shows what the programs do with their console as text and escape sequences in one pipe, and takes what a
-// person types from another one. It is started by CreatePseudoConsole, is not in the command's job, and ends when the
-// console is closed and no process has it open any more; the pipe of the output ends with it.
+// This file implements a PTY on Windows, as a pseudo console (ConPTY, since Windows 10 1809). A system process,
+// conhost.exe, serves it: it writes the programs' console output to one pipe, as text and escape sequences, and reads
+// keyboard input from another pipe. CreatePseudoConsole starts it outside the command's job. It ends when the console
+// is closed and no process has it open; the output's pipe ends with it.
 
 import (
 	"errors"
@@ -24,20 +24,20 @@ var procCreatePseudoConsole = windows.NewLazySystemDLL("kernel32.dll").NewProc("
 
 // pty is the part of a pseudo console that a Tree keeps. Its methods may be called concurrently.
 type pty struct {
-	input *os.File        // what a person types; closed after the console, for which its end would be a hang-up
-	busy  *sync.WaitGroup // the Supervisor's
+	input *os.File        // keyboard input; closed after the console, which would take its end as a hang-up
+	busy  *sync.WaitGroup // the Supervisor's wait group
 
-	mu      sync.Mutex     // held over system calls that do not block
-	console windows.Handle // 0 once hangUp or close has taken it
+	mu      sync.Mutex     // held during system calls that do not block
+	console windows.Handle // 0 after hangUp or close
 }
 
-// openPTY makes a pseudo console. output is the reading end of what it shows.
+// openPTY creates a pseudo console. output is the read end of its output's pipe.
 func (s startCalls) openPTY(size Size, busy *sync.WaitGroup) (p *pty, output *os.File, err error) {
 	typed, input, err := s.inputPipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer windows.CloseHandle(typed) // conhost.exe has handles of its own
+	defer windows.CloseHandle(typed) // conhost.exe has its own handles
 	output, shown, err := s.outputPipe()
 	if err != nil {
 		input.Close()
@@ -53,7 +53,7 @@ func (s startCalls) openPTY(size Size, busy *sync.WaitGroup) (p *pty, output *os
 	return p, output, nil
 }
 
-// inputPipe returns a pipe whose writing end supports deadlines.
+// inputPipe returns a pipe whose write end supports deadlines.
 func inputPipe() (r windows.Handle, w *os.File, err error) {
 	w, r, err = namedPipe("input", windows.PIPE_ACCESS_OUTBOUND, windows.GENERIC_READ)
 	return r, w, err
@@ -67,7 +67,7 @@ func newConsole(size windows.Coord, input, output windows.Handle) (console windo
 	return console, err
 }
 
-// available fails on a Windows without a function, whose call would panic.
+// available fails if this Windows does not have the function. Calling it would then panic.
 func available(function *windows.LazyProc) error {
 	if function.Find() != nil {
 		return fmt.Errorf("this Windows has none, it is older than Windows 10 1809: %w", errors.ErrUnsupported)
@@ -75,14 +75,14 @@ func available(function *windows.LazyProc) error {
 	return nil
 }
 
-// coord is a size as the system takes it: in signed numbers.
+// coord converts a size to the system's form, which has signed numbers.
 func coord(size Size) windows.Coord {
 	const most = 1<<15 - 1
 	return windows.Coord{X: int16(min(size.Columns, most)), Y: int16(min(size.Rows, most))}
 }
 
-// startProcess is syscall.StartProcess for a process on the console, which inherits no handle. Its error is a
-// syscall.Errno if it is about the program.
+// startProcess is like syscall.StartProcess, for a process on the console. The process inherits no handle. The error is
+// a syscall.Errno if it is about the program.
 func (p *pty) startProcess(path string, args []string, attr *syscall.ProcAttr) (pid int, process uintptr, err error) {
 	list, err := windows.NewProcThreadAttributeList(1)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *pty) startProcess(path string, args []string, attr *syscall.ProcAttr) (
 	}
 	info := windows.StartupInfoEx{ProcThreadAttributeList: list.List()}
 	info.Cb = uint32(unsafe.Sizeof(info))
-	info.Flags = windows.STARTF_USESTDHANDLES // with none: else it gets this process's, where those are files or pipes
+	info.Flags = windows.STARTF_USESTDHANDLES // no handles; otherwise it would get this process's files and pipes
 	program, line, dir, err := startStrings(path, args, attr)
 	if err != nil {
 		return 0, 0, err
@@ -117,7 +117,7 @@ func (p *pty) startProcess(path string, args []string, attr *syscall.ProcAttr) (
 	return int(started.ProcessId), uintptr(started.Process), nil
 }
 
-// startStrings are the strings of CreateProcess, as syscall.StartProcess makes them.
+// startStrings returns the strings for CreateProcess, made as by syscall.StartProcess.
 func startStrings(path string, args []string, attr *syscall.ProcAttr) (program, line, dir *uint16, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(attr.Dir, path)
@@ -142,8 +142,9 @@ func startStrings(path string, args []string, attr *syscall.ProcAttr) (program, 
 	return program, line, dir, err
 }
 
-// environmentBlock is an environment as CreateProcess takes it: sorted by name, without case, each variable ended by a
-// NUL, and all by another one. The names of the drives' directories ("=C:") are empty, and so come first.
+// environmentBlock returns an environment in the form of CreateProcess: sorted by name without regard to case, each
+// variable terminated by a NUL, and the whole block by another one. The names of the drives' directories ("=C:") are
+// empty, and so come first.
 func environmentBlock(env []string) (block []uint16, err error) {
 	name := func(variable string) string {
 		name, _, _ := strings.Cut(variable, "=")
@@ -164,9 +165,9 @@ func environmentBlock(env []string) (block []uint16, err error) {
 	return append(block, 0), nil
 }
 
-// hangUp closes the console: the processes that have it get CTRL_CLOSE_EVENT, and the system ends those that still run
-// after five seconds. What is left of the output is shown, and ends. Writes that wait end. It fails with os.ErrClosed
-// if the console is closed already.
+// hangUp closes the console. Its processes get CTRL_CLOSE_EVENT, and the system ends those still running after five
+// seconds. The rest of the output is written, and the output ends. Blocked writes end. hangUp fails with os.ErrClosed
+// if the console is already closed.
 func (p *pty) hangUp() error {
 	console := p.take()
 	if console == 0 {
@@ -176,14 +177,14 @@ func (p *pty) hangUp() error {
 	return nil
 }
 
-// close is hangUp for a command that did not start: it returns when the console is closed.
+// close is like hangUp, for a command that did not start. It waits until the console is closed.
 func (p *pty) close() {
 	if console := p.take(); console != 0 {
 		p.closeConsole(console)
 	}
 }
 
-// take returns the console to the one caller that is to close it, and 0 to others.
+// take returns the console to its first caller, which must close it. Other callers get 0.
 func (p *pty) take() (console windows.Handle) {
 	if p == nil {
 		return 0
@@ -197,8 +198,8 @@ func (p *pty) take() (console windows.Handle) {
 	return console
 }
 
-// closeConsole closes the console. Before Windows 11 24H2 it returns when conhost.exe has ended: when no process has
-// the console open, and the output has been read or its reading end is closed.
+// closeConsole closes the console. Before Windows 11 24H2 it waits until conhost.exe has ended: when no process has the
+// console open, and the output has been read or its read end is closed.
 func (p *pty) closeConsole(console windows.Handle) {
 	windows.ClosePseudoConsole(console)
 	p.input.Close()
@@ -206,7 +207,7 @@ func (p *pty) closeConsole(console windows.Handle) {
 
 func (p *pty) write(b []byte) (int, error) {
 	n, err := p.input.Write(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // of take
+	if errors.Is(err, os.ErrDeadlineExceeded) { // set by take
 		err = os.ErrClosed
 	}
 	return n, err

@@ -1,7 +1,7 @@
 package proc
 
-// A command on a pseudo console: its start with each step failing in turn, what it gets, and how it and its console
-// end.
+// These tests run commands on a pseudo console. They make each step of a start fail in turn, and check the command's
+// input and environment, and the end of the command and its console.
 
 import (
 	"bufio"
@@ -24,30 +24,30 @@ import (
 	"github.com/acpterm/acpterm/internal/wintest"
 )
 
-// onConsoleVariable makes the test binary one of onConsole.
+// onConsoleVariable makes the test binary one of the onConsole commands.
 const onConsoleVariable = "ACPTERM_TEST_ON_CONSOLE"
 
-// onConsole are commands that open their console by its name: Wine 8 gives a process on a pseudo console no standard
-// handles. Each exits with 7.
+// onConsole holds commands that open their console by name, because Wine 8 gives a process on a pseudo console no
+// standard handles. Each exits with code 7.
 var onConsole = map[string]func(in, out *os.File){
-	// lines: writes a thousand lines, each with its number.
+	// lines writes a thousand lines, each with its number.
 	"lines": func(_, out *os.File) {
 		for i := range 1000 {
 			fmt.Fprintf(out, "line %d\n", i+1)
 		}
 	},
-	// flood: says "ready", and writes without end.
+	// flood writes "ready", and then never stops writing.
 	"flood": func(_, out *os.File) {
 		for fmt.Fprintln(out, "ready"); ; {
 			fmt.Fprintln(out, strings.Repeat("x", 1000))
 		}
 	},
-	// sleep: says "ready", and sleeps.
+	// sleep writes "ready", and sleeps.
 	"sleep": func(_, out *os.File) {
 		fmt.Fprintln(out, "ready")
 		time.Sleep(5 * time.Minute)
 	},
-	// sizes: says the size of the console, and again for each line.
+	// sizes writes the size of the console, and writes it again for each line of input.
 	"sizes": func(in, out *os.File) {
 		input := bufio.NewScanner(in)
 		for more := true; more; more = input.Scan() {
@@ -58,7 +58,7 @@ var onConsole = map[string]func(in, out *os.File){
 			fmt.Fprintf(out, "(%d by %d)\n", info.Window.Right-info.Window.Left+1, info.Window.Bottom-info.Window.Top+1)
 		}
 	},
-	// echo: writes each line in brackets, until one is "end".
+	// echo writes each line of input in brackets, until the line is "end".
 	"echo": func(in, out *os.File) {
 		fmt.Fprintln(out, "ready")
 		for input := bufio.NewScanner(in); input.Scan() && input.Text() != "end"; {
@@ -84,7 +84,7 @@ func init() {
 	os.Exit(7)
 }
 
-// ptySpec is a command on a PTY.
+// ptySpec returns a command on a PTY.
 func ptySpec(t *testing.T, name string) Spec {
 	t.Helper()
 	path, err := os.Executable()
@@ -95,7 +95,7 @@ func ptySpec(t *testing.T, name string) Spec {
 	}
 }
 
-// consoleHosts are handles of the running conhost.exe that this process has started.
+// consoleHosts returns handles to the running conhost.exe processes started by this process.
 func consoleHosts(t *testing.T) (hosts []windows.Handle) {
 	t.Helper()
 	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
@@ -114,7 +114,7 @@ func consoleHosts(t *testing.T) (hosts []windows.Handle) {
 	return hosts
 }
 
-// awaitEnd returns when processes have ended, and closes their handles.
+// awaitEnd waits until the processes have ended, and closes their handles.
 func awaitEnd(t *testing.T, processes []windows.Handle) {
 	t.Helper()
 	for _, process := range processes {
@@ -125,7 +125,7 @@ func awaitEnd(t *testing.T, processes []windows.Handle) {
 	}
 }
 
-// startPTY starts a tree on a PTY, as start does. When the test ends its console has ended too.
+// startPTY starts a tree on a PTY, like start. Its console must end with the test.
 func startPTY(t *testing.T, name string) started {
 	t.Helper()
 	warmUp(t)
@@ -133,7 +133,7 @@ func startPTY(t *testing.T, name string) started {
 	return start(t, ptySpec(t, name))
 }
 
-// shown reads the output until it has some text.
+// shown reads the output until it contains the text.
 func shown(t *testing.T, s started, text string) {
 	t.Helper()
 	var all strings.Builder
@@ -144,7 +144,7 @@ func shown(t *testing.T, s started, text string) {
 	}
 }
 
-// All that the command wrote is in the output when that ends, which it does with the command.
+// The output contains everything that the command wrote, and ends with the command.
 func TestPTYOutputEndsWithTheCommand(t *testing.T) {
 	for i := range 10 {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestPTYInput(t *testing.T) {
 	require.Equal(t, ended{exit: Exit{Code: 7}}, <-s.exits)
 }
 
-// An interrupt that is typed reaches the command: it is in no group that ignores it.
+// Ctrl-C as keyboard input reaches the command: its group does not ignore it.
 func TestPTYInterrupt(t *testing.T) {
 	s := startPTY(t, "sleep")
 	shown(t, s, "ready")
@@ -194,7 +194,7 @@ func TestPTYSize(t *testing.T) {
 		t.Skip("Wine 8's ResizePseudoConsole fails: it is not implemented")
 	}
 	require.NoError(t, s.Resize(Size{Columns: 120, Rows: 40}))
-	for { // the console has the new size some time later
+	for { // the console's size changes some time later
 		_, err := s.Write([]byte("\r"))
 		require.NoError(t, err)
 		buffer := make([]byte, 10_000)
@@ -206,8 +206,8 @@ func TestPTYSize(t *testing.T) {
 	}
 }
 
-// Every signal but SIGKILL closes the console, which ends a command that does not answer. Wine 8 ends it with exit
-// code 0.
+// Every signal but SIGKILL closes the console, which ends an unresponsive command. On Wine 8, such a command ends with
+// exit code 0.
 func TestPTYSignals(t *testing.T) {
 	for sig, name := range map[syscall.Signal]string{
 		syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT", syscall.SIGKILL: "SIGKILL",
@@ -227,7 +227,7 @@ func TestPTYSignals(t *testing.T) {
 	}
 }
 
-// Close ends the command and its console, whether its output is read or not.
+// Close ends the command and its console, even if the output is not read.
 func TestPTYCloseEndsTheTree(t *testing.T) {
 	for _, name := range []string{"sleep", "lines", "echo"} {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestPTYCloseEndsTheTree(t *testing.T) {
 	}
 }
 
-// A console that has more to show than its pipe holds ends when the pipe is closed: the cleanup of start waits for it.
+// A console with more output than its pipe can hold ends when the pipe is closed. The cleanup of start waits for it.
 func TestPTYWhoseOutputIsNotRead(t *testing.T) {
 	s := startPTY(t, "flood")
 	shown(t, s, "ready")
@@ -248,7 +248,7 @@ func TestPTYWhoseOutputIsNotRead(t *testing.T) {
 	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
 }
 
-// A write that waits ends when the console is closed, and so does a later one.
+// A blocked write ends when the console is closed, and later writes fail the same way.
 func TestPTYWriteEnds(t *testing.T) {
 	for range 100 {
 		r, w, err := inputPipe()
@@ -266,7 +266,7 @@ func TestPTYWriteEnds(t *testing.T) {
 	}
 }
 
-// Whichever step of a start fails: no process runs, and no handle and no console is open.
+// A start that fails at any step leaves no process, no open handle and no console.
 func TestPTYStartThatFailsLeavesNothing(t *testing.T) {
 	refused := windows.ERROR_ACCESS_DENIED
 	steps := map[string]func(*startCalls){
@@ -318,7 +318,7 @@ func TestPTYStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// A Windows without pseudo consoles says so.
+// A start fails with a clear error on a Windows without pseudo consoles.
 func TestPTYUnsupported(t *testing.T) {
 	calls := systemCalls()
 	calls.newConsole = func(windows.Coord, windows.Handle, windows.Handle) (windows.Handle, error) {
@@ -330,7 +330,7 @@ func TestPTYUnsupported(t *testing.T) {
 	require.NoError(t, available(procCreatePseudoConsole))
 }
 
-// The command is in the job at its first instruction, and its console's process is not.
+// The command is in the job at its first instruction, and the console's process is not.
 func TestPTYJobComesBeforeTheFirstInstruction(t *testing.T) {
 	var steps []string
 	calls := systemCalls()
@@ -362,7 +362,7 @@ func TestPTYJobComesBeforeTheFirstInstruction(t *testing.T) {
 	awaitEnd(t, hosts)
 }
 
-// reportVariable makes the test binary write how it was started to the file that the variable names.
+// reportVariable names a file. It makes the test binary write its arguments, directory and environment to that file.
 const reportVariable = "ACPTERM_TEST_REPORT"
 
 func init() {
@@ -374,7 +374,7 @@ func init() {
 	}
 }
 
-// On a PTY a command gets the arguments, the directory and the environment that it gets without one.
+// A command on a PTY gets the same arguments, directory and environment as without one.
 func TestPTYStartIsLikeOneWithout(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -428,8 +428,9 @@ func TestEnvironmentBlock(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A handle of this process that can be inherited is not: its pipe ends when this process closes it. It is made once the
-// console is there: Wine 8's conhost.exe inherits all handles that can be.
+// A command does not inherit an inheritable handle of this process: a pipe's output ends when this process closes the
+// handle. The test makes the handle only after the console, because Wine 8's conhost.exe inherits all inheritable
+// handles.
 func TestPTYInheritsNoHandle(t *testing.T) {
 	var r, w windows.Handle
 	calls := systemCalls()

@@ -1,6 +1,6 @@
 package proc
 
-// Which processes are of a tree, on Linux.
+// This file finds a tree's processes, on Linux.
 
 import (
 	"errors"
@@ -14,28 +14,29 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// The members of a tree are the processes of the leader's session; those that left it and have the tree's mark in their
-// environment or the pipe of its output open for writing, which outlive a new session, a double fork and each other;
-// the sessions that those began; and the children of all. With a cgroup, exactly those in it. A process that has
-// cleared its environment, closed the output and left the session and its parent cannot be told from any other; only a
-// cgroup has it. With Spec.KeepDetached, neither the mark nor a parent in another session makes a process a member.
+// The members of a tree are: the processes of the leader's session; processes that left it and have the tree's mark in
+// their environment, or its output pipe open for writing; the sessions begun by those; and the children of all these.
+// The mark and the open pipe survive a new session, a double fork, and the loss of each other. With a cgroup, the
+// members are exactly its processes. A process outside the session with another parent, a cleared environment and a
+// closed output cannot be told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the
+// mark nor a parent in another session makes a process a member.
 //
-// A process leaves its session only by beginning a new one. So, until process numbers wrap around, no process in a
-// session with a lower number than the leader's is a member, and one getsid, a fraction of a microsecond, rules it out.
+// A process leaves its session only by beginning a new one. So, until process IDs wrap around, a process in a session
+// with a lower ID than the leader's cannot be a member, and one getsid, a fraction of a microsecond, rules it out.
 
 // member is a running process of a tree.
 type member struct {
 	procfs.Process
 	handle  procfs.Handle
-	escaped bool // it is in Tree.escaped, with the handle
+	escaped bool // in Tree.escaped, with the handle
 }
 
-// scan is what one pass over the processes has found of a tree.
+// scan is the result of one pass over the processes, for one tree.
 type scan struct {
 	members   []*member
-	undecided []int // processes that may be members: they are in execve, or cannot be opened for want of descriptors
-	complete  bool  // no member can have been missed because it began or ended during the scan
-	err       error // the process table cannot be read: what runs besides the leader is not known
+	undecided []int // possible members: in execve, or not opened because descriptors ran out
+	complete  bool  // no member that began or ended during the scan was missed
+	err       error // set if the process table cannot be read; only the leader is known then
 }
 
 func (s *scan) empty() bool { return len(s.members) == 0 && len(s.undecided) == 0 }
@@ -49,7 +50,7 @@ func (s *scan) pids() []int {
 	return pids
 }
 
-// close frees the handles that the tree does not keep.
+// close frees the handles not kept by the tree.
 func (s *scan) close() {
 	for _, m := range s.members {
 		if !m.escaped {
@@ -58,8 +59,7 @@ func (s *scan) close() {
 	}
 }
 
-// scan finds the members of the tree. nonMembers are processes that an earlier scan found not to be members; this one
-// adds to them.
+// scan finds the members of the tree. nonMembers holds processes that earlier scans ruled out; this scan adds to it.
 func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
@@ -73,7 +73,7 @@ func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
 		if s.session == noSession || t.Unreaped() {
 			return &s.scan
 		}
-		s.close() // the leader was reaped, and its number may have been given to another process
+		s.close() // the leader was reaped, and its ID may have been reused
 		t.leader = procfs.Process{}
 	}
 }
@@ -83,15 +83,16 @@ type scanner struct {
 	scan
 	tree       *Tree
 	nonMembers map[procfs.ID]bool
-	user       int // whose processes are examined closely
+	user       int // only this user's processes are examined closely
 
-	session int              // the leader's, while its number is known to be its own; else noSession
-	oldest  int              // sessions with lower numbers began before; 0 if numbers may have wrapped around
-	missed  bool             // a process ended before it was examined, and may have started another one
-	others  []procfs.Process // processes that are not members, unless a member is their parent or began their session
+	session int              // the leader's session while its ID is known to be its own, or noSession
+	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
+	missed  bool             // a process ended before it was examined, and may have started another
+	others  []procfs.Process // non-members, unless a member is their parent or began their session
 }
 
-// noSession is the number of no session: /proc shows -1 for that of a process which is being reaped.
+// noSession is not the ID of any session. It is not -1, because /proc shows -1 as the session of a process being
+// reaped.
 const noSession = -2
 
 func (s *scanner) run() {
@@ -109,9 +110,9 @@ func (s *scanner) run() {
 	s.addRelatives()
 }
 
-// examineSince examines the processes with numbers from first to last, and then those that began since, until none of
-// them can have been started by one that it missed. Numbers are given out in order, so that a process is examined after
-// its parent, and one that is missed has ended.
+// examineSince examines the processes with IDs from first to last, and then those begun since, until a missed process
+// cannot have started any of them. The system assigns IDs in order, so a process is examined after its parent, and a
+// missed process has ended.
 func (s *scanner) examineSince(first, last int) (complete bool) {
 	for first <= last {
 		s.missed = false
@@ -127,7 +128,7 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 			return true
 		}
 		next, err := s.tree.sup.counters.LastPID()
-		if err != nil || next < last { // wrapped around
+		if err != nil || next < last { // it wrapped around
 			return false
 		}
 		first, last = last+1, next
@@ -135,10 +136,10 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 	return true
 }
 
-// fewNumbers are so many that to ask for each is quicker than to list all processes.
+// fewNumbers is the number of IDs below which checking each is faster than listing all processes.
 const fewNumbers = 2000
 
-// examineAll examines all processes with numbers from first to last.
+// examineAll examines all processes with IDs from first to last.
 func (s *scanner) examineAll(first, last int) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *scanner) examineAll(first, last int) {
 	}
 }
 
-// examine decides about the process with a number, if there is one.
+// examine classifies the process with this ID, if it exists.
 func (s *scanner) examine(pid int) {
 	t := s.tree
 	session, err := unix.Getsid(pid)
@@ -161,7 +162,7 @@ func (s *scanner) examine(pid int) {
 	case err == unix.ESRCH:
 		s.missed = true
 		return
-	case pid == os.Getpid(), err != nil, session == 0: // 0: of another PID namespace, or a thread of the kernel's
+	case pid == os.Getpid(), err != nil, session == 0: // session 0 means another PID namespace, or a kernel thread
 		return
 	case session == s.session:
 	case session < s.oldest, session != t.pid && t.sup.leads(session):
@@ -170,7 +171,7 @@ func (s *scanner) examine(pid int) {
 	handle, err := procfs.Open(pid)
 	if err != nil {
 		if session, err := unix.Getsid(pid); err == nil && session == s.session && !(pid == t.pid && t.hasExited()) {
-			// It is hidden (hidepid in man 5 proc), or this process has no descriptors left.
+			// The process is hidden (hidepid in man 5 proc), or this process has no descriptors left.
 			p := procfs.Process{ID: procfs.ID{PID: pid}, Group: -1}
 			s.members = append(s.members, &member{Process: p, handle: handle})
 			return
@@ -186,15 +187,15 @@ func (s *scanner) examine(pid int) {
 	case p.Exited:
 		s.missed = true
 		handle.Close()
-	case p.Session == s.session: // which the handle's process had after it was opened
+	case p.Session == s.session: // the handle's process had it after it was opened
 		s.members = append(s.members, &member{Process: p, handle: handle})
 	default:
 		s.classify(p, handle)
 	}
 }
 
-// cannotExamine takes a process that has ended by now or is a thread, that the system does not show, or that cannot be
-// opened for want of descriptors.
+// cannotExamine handles a process that cannot be examined: it has ended or is a thread, the system does not show it, or
+// descriptors have run out.
 func (s *scanner) cannotExamine(pid int, err error) {
 	switch {
 	case procfs.IsGone(err):
@@ -205,7 +206,7 @@ func (s *scanner) cannotExamine(pid int, err error) {
 	}
 }
 
-// classify decides about a process outside of the session, by what it shows itself.
+// classify classifies a process outside the session, by its own properties.
 func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	t := s.tree
 	if kept, ok := t.escaped[p.ID]; ok {
@@ -222,7 +223,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 			is = t.isMember(p, handle)
 			s.nonMembers[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
-				is = no // a command in its start, or a child of an unrelated process
+				is = no // a command being started, or a child of an unrelated process
 			}
 		}
 		switch is {
@@ -240,15 +241,15 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	handle.Close()
 }
 
-// othersLead reports whether a process that does not belong to the tree leads this session of the handle's process.
+// othersLead reports whether the leader of this session of the handle's process is outside the tree.
 func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
 	leader, err := procfs.Read(session)
-	now, nowErr := handle.Process() // while it is in the session, no other process has the leader's number
+	now, nowErr := handle.Process() // while it is in the session, the leader's ID is not reused
 	return err == nil && nowErr == nil && now.Session == session &&
 		(s.nonMembers[leader.ID] || leader.Started < s.tree.leader.Started)
 }
 
-// addEscaped makes a process outside of the session a member for good.
+// addEscaped permanently adds a process outside the session as a member.
 func (s *scanner) addEscaped(p procfs.Process, handle procfs.Handle) {
 	s.tree.escaped[p.ID] = handle
 	s.members = append(s.members, &member{Process: p, handle: handle, escaped: true})
@@ -263,12 +264,12 @@ const (
 	gone // the process has ended
 )
 
-// isMember decides whether a process carries the tree's mark, or can write to its output. A terminal that it has open
-// is no sign on its own: programs hand theirs to servers that the command has not started (tmux attach).
+// isMember decides whether a process carries the tree's mark, or can write to its output. Having the terminal open is
+// not enough: programs pass theirs to servers that the command did not start (tmux attach).
 func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 	marks, err := handle.Variable(t.mark.Name)
 	marked := slices.Contains(marks, t.mark.Value)
-	detached := t.keeps && p.Session != t.pid // the mark is in what was detached on purpose, too
+	detached := t.keeps && p.Session != t.pid // deliberately detached processes have the mark, too
 	switch {
 	case !detached && err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)
@@ -278,12 +279,12 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 		return noUnlessExiting(handle)
 	}
 	if p.Parent == os.Getpid() && executesSame(handle) {
-		return no // it is being started: until execve it has all of this process's files
+		return no // it is being started; until execve it has all of this process's files
 	}
 	switch writes, err := handle.CanWriteTo(t.writing); {
 	case err != nil && !procfs.IsGone(err):
 		return answerOf(err)
-	case !writes: // its files may be gone before it is
+	case !writes: // its files may be gone before the process is
 		return noUnlessExiting(handle)
 	}
 	return yes
@@ -301,7 +302,7 @@ func executesSame(handle procfs.Handle) bool {
 	return ok && seen && runs == own
 }
 
-// noUnlessExiting is no, unless the process exits: what would have shown that it is a member may be gone already.
+// noUnlessExiting returns no, unless the process is exiting: the evidence that it is a member may then be gone already.
 func noUnlessExiting(handle procfs.Handle) answer {
 	now, err := handle.Process()
 	switch {
@@ -315,8 +316,8 @@ func noUnlessExiting(handle procfs.Handle) answer {
 	return no
 }
 
-// answerOf is what a Handle's error says of its process: ErrExecuting, and one that is about this process, such as
-// EMFILE, say nothing.
+// answerOf returns the answer implied by a Handle's error. ErrExecuting, and errors about this process, such as EMFILE,
+// leave it unknown.
 func answerOf(err error) answer {
 	switch {
 	case procfs.IsGone(err):
@@ -327,7 +328,7 @@ func answerOf(err error) answer {
 	return unknown
 }
 
-// addRelatives adds the children of members, and the sessions that members began.
+// addRelatives adds the children of members, and the sessions begun by members.
 func (s *scanner) addRelatives() {
 	for grown := true; grown; {
 		grown = false
@@ -339,7 +340,7 @@ func (s *scanner) addRelatives() {
 	}
 }
 
-// addRelative adds a process if its parent is a member, or its session was begun by one.
+// addRelative adds a process if a member is its parent or began its session.
 func (s *scanner) addRelative(p procfs.Process) bool {
 	for _, m := range s.members {
 		isParent := m.PID == p.Parent && !(s.tree.keeps && p.Session != m.Session)
@@ -353,7 +354,7 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 		}
 		now, err := handle.Process()
 		related, memberErr := m.handle.Process()
-		// In this order: the member was there when the process's relation to it was seen.
+		// The order matters: it shows that the member still existed when the process's relation to it was seen.
 		same := err == nil && now.ID == p.ID && now.Parent == p.Parent && now.Session == p.Session
 		if !same || memberErr != nil || related.Exited || related.Session != m.Session {
 			handle.Close()
@@ -365,8 +366,8 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 	return false
 }
 
-// beganSession reports whether a member began a session that has a member in it. A leader that has ended is taken for
-// one.
+// beganSession reports whether a member began a session that contains a member. A leader that has ended is assumed to
+// have been a member.
 func (s *scanner) beganSession(session int) bool {
 	if slices.ContainsFunc(s.members, func(m *member) bool { return m.PID == session }) {
 		return true
@@ -375,7 +376,7 @@ func (s *scanner) beganSession(session int) bool {
 	return procfs.IsGone(err) || err == nil && leader.Exited
 }
 
-// readLeader reads the leader's line of the table, once, while its number is its own.
+// readLeader reads the leader's entry in the process table, once, while its ID is its own.
 func (t *Tree) readLeader() {
 	if t.leader.PID == 0 {
 		t.leader, _ = procfs.Read(t.pid)

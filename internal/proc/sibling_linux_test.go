@@ -14,8 +14,8 @@ import (
 
 const siblingMark = "proc-test-sibling"
 
-// startSibling starts a process whose parent is this process's own parent (CLONE_PARENT in man 2 clone), in a session of
-// its own, and prints its number.
+// startSibling starts a process in its own session whose parent is this process's parent (CLONE_PARENT in man 2 clone),
+// and prints its ID.
 func startSibling() {
 	sibling, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "300"}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2},
@@ -28,8 +28,7 @@ func startSibling() {
 	time.Sleep(5 * time.Minute)
 }
 
-// A command can have a process become this process's child. It is of the tree all the same, whether the command still
-// runs or not.
+// A process that a command makes this process's child belongs to the tree, even after the command has ended.
 func TestAChildOfTheHostThatACommandMade(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package proc
 
-// Signals and their names.
+// This file maps signals to their names.
 
 import (
 	"strconv"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// SignalName is the POSIX name of a signal, or one made of its number if this system has no name for it, such as for a
-// real-time signal: "SIG34".
+// SignalName returns the POSIX name of a signal. If this system has no name for it, such as for a real-time signal, the
+// name is made of its number: "SIG34".
 func SignalName(sig syscall.Signal) string {
 	if name := nameOf(sig); name != "" {
 		return name
@@ -17,12 +17,12 @@ func SignalName(sig syscall.Signal) string {
 	return "SIG" + strconv.Itoa(int(sig))
 }
 
-// SignalNumber is the signal of this system with a name that SignalName returns. It reports false if there is none.
+// SignalNumber returns this system's signal with a name returned by SignalName, and false if it does not exist.
 func SignalNumber(name string) (syscall.Signal, bool) {
 	if sig := numberOf(name); sig > 0 {
 		return sig, true
 	}
-	const highest = 128 // of any system
+	const highest = 128 // on any system
 	digits, _ := strings.CutPrefix(name, "SIG")
 	n, err := strconv.Atoi(digits)
 	sig := syscall.Signal(n)

@@ -4,8 +4,8 @@ package proc
 
 import "syscall"
 
-// names are those of the signals with numbers from 1 on, as package syscall has them on Windows, which knows no signals
-// itself: they stand for what other systems have.
+// names returns the names of the signals, from number 1 on. They are those of package syscall on Windows. Windows
+// itself has no signals; the names represent the signals of other systems.
 func names() []string {
 	return []string{
 		"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "", "SIGSEGV",
@@ -13,7 +13,7 @@ func names() []string {
 	}
 }
 
-// nameOf is a signal's name; empty if it has none.
+// nameOf returns a signal's name, or an empty string.
 func nameOf(sig syscall.Signal) string {
 	if n, names := int(sig), names(); 0 < n && n <= len(names) {
 		return names[n-1]
@@ -21,7 +21,7 @@ func nameOf(sig syscall.Signal) string {
 	return ""
 }
 
-// numberOf is the signal with a name; 0 if there is none.
+// numberOf returns the signal with a name, or 0.
 func numberOf(name string) syscall.Signal {
 	for i, other := range names() {
 		if other == name && name != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Names and numbers of signals lead to each other, and nothing else is a name.
+// SignalName and SignalNumber are inverses, and SignalNumber rejects all other names.
 func TestSignalNames(t *testing.T) {
 	for sig, name := range map[syscall.Signal]string{
 		syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGABRT: "SIGABRT",

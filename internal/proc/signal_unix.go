@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameOf is a signal's name; empty if it has none.
+// nameOf returns a signal's name, or an empty string.
 func nameOf(sig syscall.Signal) string { return unix.SignalName(sig) }
 
-// numberOf is the signal with a name; 0 if there is none.
+// numberOf returns the signal with a name, or 0.
 func numberOf(name string) syscall.Signal { return unix.SignalNum(name) }

@@ -1,6 +1,6 @@
 package proc
 
-// The threads that start commands, and the registry of leaders, on Linux.
+// This file implements the threads that start commands, and the registry of leaders, on Linux.
 
 import (
 	"context"
@@ -16,51 +16,52 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Supervisor starts trees and knows what they have in common. The zero value is ready, and takes nothing before the
-// first Start. Its methods may be called concurrently, but Close only when every Tree is closed, and nothing after it.
+// Supervisor starts trees and keeps their shared state. The zero value is ready to use, and holds no resources before
+// the first Start. Its methods may be called concurrently, but Close must be the last call, after every Tree is closed.
 //
-// Every start is made by one goroutine that has locked its thread: the system kills a leader when the thread that
-// forked it ends (PR_SET_PDEATHSIG in man 2 prctl), which is to happen when the host dies, and only then. When a start
-// hangs, as on a network file system that does not answer, a second goroutine takes over; the first ends when no leader
-// that it forked is left.
+// One goroutine, locked to its thread, makes all starts. The system kills a leader when the thread that forked it ends
+// (PR_SET_PDEATHSIG in man 2 prctl), and that must happen when the host dies, and only then. If a start hangs, as on an
+// unresponsive network file system, a second goroutine takes over; the first one ends once all leaders it forked are
+// gone.
 type Supervisor struct {
-	// HostReaps says that the host reaps every child of its process, and hands over how each ended (Reaped).
+	// HostReaps means that the host reaps every child of its process, and reports each exit by calling Reaped.
 	HostReaps bool
 
-	busy     sync.WaitGroup // the goroutines of starts and of trees
+	busy     sync.WaitGroup // the goroutines of starters and trees
 	inherit  inherit
 	counters procfs.Counters
 
 	mu       sync.Mutex
-	jobs     []func(*starter) // starts that have not begun
-	active   *starter         // begins the next one; nil before the first
-	starters []*starter       // that run
+	jobs     []func(*starter) // waiting starts
+	active   *starter         // makes the next start, or nil before the first
+	starters []*starter       // running starters
 	closed   bool
-	trees    map[int]*Tree              // by the leader's number, until it is reaped
-	counts   forkCount                  // as it was read last
-	starting int                        // starts whose tree is not registered
-	early    map[int]syscall.WaitStatus // what Reaped was called with during those, by number
+	trees    map[int]*Tree              // by the leader's process ID, until it is reaped
+	counts   forkCount                  // the last count read
+	starting int                        // starts in progress
+	early    map[int]syscall.WaitStatus // exits passed to Reaped during those, by process ID
 }
 
-// starter is a goroutine that starts trees on its thread.
+// starter is a goroutine that starts trees on its own thread.
 type starter struct {
-	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the active one any more, or a leader is gone
+	changed sync.Cond // with Supervisor.mu; a job is waiting, another starter is active, or a leader is gone
 
-	// Under Supervisor.mu.
-	thread  int  // its number; 0 until it runs
-	idle    bool // it has no job
-	leaders int  // that it forked and that are not reaped
+	// Guarded by Supervisor.mu.
+	thread  int  // its thread ID; 0 until it runs
+	idle    bool // it does not run a job
+	leaders int  // unreaped leaders that it forked
 }
 
-// slowStart is how long a start may take before another goroutine takes over.
+// slowStart is how long a start may take before another starter takes over.
 const slowStart = 100 * time.Millisecond
 
-// hungStart is how long Start waits for a start that hangs once its context has ended.
+// hungStart is how long Start waits for a hanging start after its context has ended.
 var hungStart = 10 * time.Second
 
-// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. When ctx
-// ends before that is done, Start fails with ctx's cause, or returns the tree if it runs by then. A start that hangs is
-// given up ten seconds later, and what it still starts is ended. Other errors are those of os/exec, and *LimitError.
+// Start starts a command in its own session, with standard input at end of file and one pipe for both outputs. If ctx
+// ends first, Start fails with ctx's cause, or returns the tree if it is running by then. Start gives up a hanging
+// start ten seconds later, and ends its tree if it starts after all. Other errors are those of os/exec, or a
+// *LimitError.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	type result struct {
 		tree *Tree
@@ -95,7 +96,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	return nil, context.Cause(ctx)
 }
 
-// post has a starter call f.
+// post makes a starter call f.
 func (s *Supervisor) post(f func(*starter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,13 +115,13 @@ func (s *Supervisor) addStarterLocked() {
 	s.busy.Go(func() { s.run(st) })
 }
 
-// run is a starter's goroutine. It ends with its thread.
+// run is a starter's goroutine. It ends together with its thread.
 func (s *Supervisor) run(st *starter) {
 	runtime.LockOSThread()
-	if unix.Gettid() == os.Getpid() { // orphans become children of this thread in a host that gets them
+	if unix.Gettid() == os.Getpid() { // in a host that adopts orphans, they become this thread's children
 		defer runtime.UnlockOSThread()
 		elsewhere := make(chan struct{})
-		go func() { // which has another thread, since this one is locked
+		go func() { // on another thread, because this one is locked
 			defer close(elsewhere)
 			s.run(st)
 		}()
@@ -137,12 +138,12 @@ func (s *Supervisor) run(st *starter) {
 		if job == nil {
 			return
 		}
-		slow.Reset(slowStart) // to stop it after the job, and begin it anew, would wake Go's poller
+		slow.Reset(slowStart) // stopping and restarting it would wake Go's poller
 		job(st)
 	}
 }
 
-// next waits for a job; nil when the starter is to end.
+// next waits for a job. It returns nil if the starter must end.
 func (s *Supervisor) next(st *starter) func(*starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +163,7 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 	}
 }
 
-// replace has another starter begin the next starts, if this one still does: one that has nothing to do, or a new one.
+// replace makes another starter active if slow still is active and busy: an idle one, or a new one.
 func (s *Supervisor) replace(slow *starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +195,9 @@ func (s *Supervisor) endStart() {
 	}
 }
 
-// forked reports whether a process is a command that was started or is being started, and no orphan that became a child
-// of this process: those are the main thread's. Where the system does not tell (CONFIG_PROC_CHILDREN) it is false.
+// forked reports whether a process is a started command or one being started, and not an adopted orphan: orphans become
+// children of the main thread. It returns false where the system does not list a thread's children
+// (CONFIG_PROC_CHILDREN).
 func (s *Supervisor) forked(pid int) bool {
 	s.mu.Lock()
 	var threads []int
@@ -209,7 +211,7 @@ func (s *Supervisor) forked(pid int) bool {
 	})
 }
 
-// register and unregister keep the trees whose leaders are not reaped. A leader may have been reaped before.
+// register adds a tree to the registry of trees with unreaped leaders. Its leader may already have been reaped.
 func (s *Supervisor) register(t *Tree) {
 	s.mu.Lock()
 	if s.trees == nil {
@@ -232,19 +234,19 @@ func (s *Supervisor) unregister(t *Tree) {
 	}
 	st := t.starter
 	if st.leaders--; st.leaders == 0 && st != s.active {
-		st.changed.Signal() // it ends
+		st.changed.Signal() // wake it so that it ends
 	}
 }
 
-// leads reports whether a session is that of a registered tree.
+// leads reports whether the session belongs to a registered tree.
 func (s *Supervisor) leads(session int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trees[session] != nil
 }
 
-// Reaped hands over how a child of this process ended that the host has reaped. It reports whether that was the leader
-// of a tree that has been started.
+// Reaped reports the exit of a child that the host has reaped. It returns true if the child was the leader of a started
+// tree.
 func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 	s.mu.Lock()
 	t := s.trees[pid]
@@ -258,7 +260,7 @@ func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 	return t != nil && t.reapedWith(status)
 }
 
-// Close ends the Supervisor's goroutines, and returns when they have ended.
+// Close ends the Supervisor's goroutines, and waits until they have ended.
 func (s *Supervisor) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -270,18 +272,18 @@ func (s *Supervisor) Close() {
 	s.counters.Close()
 }
 
-// forkCount says how many process numbers had been given out at some time.
+// forkCount is the number of process IDs assigned up to some time.
 type forkCount struct {
 	at    time.Time
-	forks uint64 // processes and threads that the machine ever began; 0 if that is not known
+	forks uint64 // all processes and threads started on this machine, or 0 if unknown
 }
 
-// forkCountAge is how old a count may be that a start uses: to read it takes longer than anything else about a start
-// but the fork.
+// forkCountAge is the maximum age of a count used by a start. Apart from the fork, reading the count takes longer than
+// anything else in a start.
 const forkCountAge = time.Second
 
-// recentForks is a count that is at most forkCountAge old. An older one errs on the safe side: more numbers seem to
-// have been given out since.
+// recentForks returns a count that is at most forkCountAge old. An older count errs on the safe side: it makes more IDs
+// seem to have been assigned since.
 func (s *Supervisor) recentForks() forkCount {
 	s.mu.Lock()
 	n := s.counts
@@ -296,12 +298,12 @@ func (s *Supervisor) recentForks() forkCount {
 	return n
 }
 
-// mayHaveWrapped reports whether so many processes may have begun since, or since the later time, that numbers from
-// before were given out again.
+// mayHaveWrapped reports whether enough processes may have started since n, or since later, that earlier process IDs
+// were assigned again.
 func (n forkCount) mayHaveWrapped(later time.Time) bool {
 	const (
-		reserved = 1000                   // more than the numbers that are never given out again
-		tooSoon  = 100 * time.Millisecond // no machine begins thirty thousand processes in this time
+		reserved = 1000                   // more than the number of IDs that are never reused
+		tooSoon  = 100 * time.Millisecond // too short to start thirty thousand processes
 	)
 	if time.Since(later) < tooSoon {
 		return false

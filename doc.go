@@ -83,7 +83,7 @@
 // [Options].Record puts every decision on record before its command runs (package audit).
 //
 //	settable := policy.AllowVariables(policy.SafeVariables()...)
-//	m, err := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: log.Record})
+//	m, err := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: decisions.Record})
 //
 // # Tests and other machines
 //
@@ -112,9 +112,8 @@
 // process can get a signal if the host reaps right before it. A host that must reap every child, such as process 1 of a
 // container, sets [Options].HostReaps and calls [Manager.Reaped]. Handling SIGCHLD and using os/exec do no harm.
 //
-// On Linux a Manager has one thread, from its first command on, and each terminal two descriptors until its release;
-// slow starts, cgroups and PTYs need more. Elsewhere each running command has a thread. If the host runs out of
-// descriptors, creates fail with [ErrInternal], and everything else goes on.
+// On Linux a Manager has one thread, and each terminal two descriptors until its release; slow starts, cgroups and PTYs
+// need more. Elsewhere each running command has a thread. Without descriptors, creates fail with [ErrInternal].
 //
 // # Systems
 //
@@ -123,8 +122,9 @@
 // process that was started in it. The command's own process dies with the host; [Options].Journal (package journal)
 // ends the rest of the tree at the host's next start.
 //
-// On Windows a process tree is a job object, from the command's first instruction on, and it ends with the host.
+// On Windows a process tree is a job object, which ends with the host. SIGKILL ends the job; SIGTERM is CTRL_BREAK, if
+// the host has a console to send it through. This has run under Wine, without CTRL_BREAK, and never on real Windows.
 //
 // On macOS and FreeBSD it is the process group, the session and their children, and no [Limits] can be enforced. This
-// code has been compiled and never run. On other systems only a [Runner] runs commands.
+// code has been compiled, and never run. On other systems only a [Runner] runs commands.
 package acpterm

@@ -4,8 +4,8 @@
 //	go run ./benchmarks [-quick] [-rounds N] [-only REGEXP] [-cpuprofile DIR]
 //
 // Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
-// machine drifts. Therefore, every client has a turn in each round of a row, each number is the median of the rounds,
-// and a target is a ratio of numbers from the same run.
+// machine drifts. Therefore, every client has a turn in each round of a row, a number is the median of all rounds (or
+// their sum, for counts), and a target compares numbers of the same run.
 //
 // The rows are in row_*.go, the clients in client_*.go.
 package main

@@ -3,7 +3,9 @@
 // A filter restricts their system calls.
 //
 //	sandbox, err := bubblewrap.New(nil)
-//	m, err := acpterm.NewManager(&acpterm.Options{Sandbox: sandbox, RequireSessions: true})
+//	m, err := acpterm.NewManager(&acpterm.Options{
+//		RequireSessions: true, Commands: acpterm.CommandOptions{Sandbox: sandbox},
+//	})
 //	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{"/home/me/project"}})
 //
 // It imports acpterm and x/sys. The program bwrap must be installed.

@@ -1,6 +1,11 @@
 // Package display makes text that an agent chose safe to show to a user: no part of it is invisible, controls a
-// terminal, changes the order of other text, or pushes the rest off the screen. It imports the root package and the
-// standard library. Callers must show the results unchanged. Its functions may be called concurrently.
+// terminal, changes the order of other text, or pushes the rest off the screen.
+//
+//	fmt.Println("$ " + display.Visible(t.Command().String(), 200)) // on one line
+//	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives, without escape sequences
+//	text, omitted := display.Question(q, 4096)                     // for a dialog
+//
+// Callers must show the results unchanged. The functions may be called concurrently.
 package display
 
 import (

@@ -1,12 +1,15 @@
 // Package policy provides policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
 // ready-made policies for directories, shells and environment variables. Start with Rules for programs and
-// [AllowVariables] for variables, joined by [acpterm.Policies], as in the example. All policies may be used
-// concurrently.
+// [AllowVariables] for variables:
 //
-// docs/security.md describes the protection that each policy provides, and its limits. For shell lines see the module
-// github.com/acpterm/acpterm/policy/shell.
+//	rules, err := policy.ParseRules([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go"}]}`))
+//	programs, err := rules.Compile(nil)
+//	m, err := acpterm.NewManager(&acpterm.Options{
+//		Policy: acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
+//	})
 //
-// The package imports acpterm, which never imports it, and internal/lookup.
+// All policies may be used concurrently. docs/security.md describes the protection that each policy provides, and its
+// limits. For shell lines see the module github.com/acpterm/acpterm/policy/shell.
 package policy
 
 import (

@@ -1,7 +1,16 @@
 // Package remote runs the commands of an acpterm.Manager on another machine or in a container, with the same guarantees
-// as for local commands. A Runner connects through a Transport, such as the command line "ssh host", which provides a
-// remote shell. The shell starts the helper acpterm-remote, which runs the commands with the code that a Manager itself
-// uses. When the connection ends, the helper ends everything it started.
+// as for local commands:
+//
+//	runner, err := remote.NewRunner(remote.Options{
+//		Transport: remote.Command{Args: []string{"ssh", "host"}},
+//		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
+//	})
+//	defer runner.Close()
+//	m, err := acpterm.NewManager(&acpterm.Options{Runner: runner})
+//
+// A Runner connects through a Transport, such as the command line "ssh host", which provides a remote shell. The shell
+// starts the helper acpterm-remote, which runs the commands with the code that a Manager itself uses. When the
+// connection ends, the helper ends everything it started.
 package remote
 
 import (

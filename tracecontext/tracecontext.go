@@ -1,6 +1,11 @@
 // Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the formats of W3C
-// Trace Context and W3C Baggage. It reads strictly, because the values go into the host's records and telemetry. The
-// package does not create spans; module otel does.
+// Trace Context and W3C Baggage:
+//
+//	if from := tracecontext.Read(t.Request().Meta); from != nil {
+//		logger.Info("started", "trace_id", from.TraceID(), "span_id", from.SpanID())
+//	}
+//
+// It reads strictly, because the values go into the host's records and telemetry. It creates no spans; module otel does.
 package tracecontext
 
 import (

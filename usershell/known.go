@@ -1,7 +1,12 @@
-// Package usershell reads the user's shell settings, for embedders. LoginEnvironment returns the environment that the
-// start-up files of the login shell create: a program started by a desktop lacks the directories that these files add
-// to PATH. KnownShell returns the shell that an editor's setting names. Managers and handlers never import this
-// package.
+// Package usershell reads the user's shell settings, for embedders. A program started by a desktop lacks the directories
+// that the start-up files of the login shell add to PATH. [LoginEnvironment] runs that shell once and returns its
+// environment, and [KnownShell] returns the shell that an editor's setting names:
+//
+//	login, err := usershell.LoginEnvironment(ctx, nil)
+//	shell, err := usershell.KnownShell("zsh")
+//	m, err := acpterm.NewManager(&acpterm.Options{
+//		Commands: acpterm.CommandOptions{Env: login.Env(), Shell: &shell},
+//	})
 package usershell
 
 import (

@@ -25,7 +25,7 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 			help, err := exec.Command("go", "run", program, "-h").CombinedOutput()
 			require.NoError(t, err, "%s", help)
 			require.True(t, strings.HasPrefix(string(help), "usage: "+path.Base(program)), "%s", help)
-			commands := regexp.MustCompile(`(?m)^  (client|` + path.Base(program) + `)( .*)?$`).FindAll(help, -1)
+			commands := regexp.MustCompile(`(?m)^  (client|`+path.Base(program)+`)( .*)?$`).FindAll(help, -1)
 			require.Len(t, commands, 3, "%s", help)
 			require.LessOrEqual(t, strings.Count(string(help), "\n"), 42, "%s", help)
 		})

@@ -113,7 +113,8 @@ type Exit struct {
 	CPUTime    time.Duration
 	PeakMemory int64
 
-	// Reaped means that another part of the host's program reaped the leader. Code and Signal are still valid.
+	// Reaped means that another part of the host's program reaped the leader. Code and Signal are valid unless the
+	// error is ErrReaped.
 	Reaped bool
 }
 

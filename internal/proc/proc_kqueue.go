@@ -59,8 +59,8 @@ type Tree struct {
 	closed bool
 }
 
-// Start starts a command in its own session, with standard input at end of file and one pipe for both outputs. It fails
-// with the errors of os/exec, or with a *LimitError if spec has a limit: no limit can be enforced here.
+// Start starts a command in its own session. It fails with the errors of os/exec, or with a *LimitError if spec has a
+// limit: no limit can be enforced here.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -58,10 +58,9 @@ const slowStart = 100 * time.Millisecond
 // hungStart is how long Start waits for a hanging start after its context has ended.
 var hungStart = 10 * time.Second
 
-// Start starts a command in its own session, with standard input at end of file and one pipe for both outputs. If ctx
-// ends first, Start fails with ctx's cause, or returns the tree if it is running by then. Start gives up a hanging
-// start ten seconds later, and ends its tree if it starts after all. Other errors are those of os/exec, or a
-// *LimitError.
+// Start starts a command in its own session. If ctx ends first, Start fails with ctx's cause, or returns the tree if it
+// is running by then. Start gives up a hanging start ten seconds later, and ends its tree if it starts after all. Other
+// errors are those of os/exec, or a *LimitError.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	type result struct {
 		tree *Tree

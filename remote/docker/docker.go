@@ -1,6 +1,11 @@
 // Package docker provides a remote.Transport by exec in a running container. It uses the API of a Docker daemon and
 // does not need a docker program.
 //
+//	runner, err := remote.NewRunner(remote.Options{
+//		Transport: &docker.Transport{Container: "web"},
+//		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
+//	})
+//
 // It was tested against a test server that answers the few required requests as Docker's API documents them, runs a
 // real sh and multiplexes its output like Docker. It was not tested against a Docker daemon. Podman's service has the
 // same API and should work, but was not tested either.

@@ -1,5 +1,10 @@
 // Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and does not need an ssh program.
 //
+//	runner, err := remote.NewRunner(remote.Options{
+//		Transport: &ssh.Transport{Host: "example.com", User: "me"},
+//		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
+//	})
+//
 // It logs in with public keys from files and from an agent. Passwords and keyboard-interactive logins are not
 // supported; hardware keys and certificates are supported only through an agent. The server's key must be in a known
 // hosts file; @cert-authority lines are not supported. ssh_config is not read, and ProxyJump and ProxyCommand are not

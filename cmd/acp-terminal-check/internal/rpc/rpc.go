@@ -23,7 +23,7 @@ type Error struct {
 
 // Answer is an unmodified response.
 type Answer struct {
-	Line   []byte // without the end of the line
+	Line   []byte // with the end of the line
 	Result json.RawMessage
 	Error  *Error
 }

@@ -21,8 +21,8 @@ import (
 // On macOS and FreeBSD no limit can be enforced.
 type Limits struct {
 	// CPUTime is the maximum CPU time of each process, or of the whole tree if EnforcedLimit.Tree is set. It is rounded
-	// up to seconds. A process beyond the limit gets SIGXCPU, and SIGKILL a second later. On Windows, which does not
-	// count time in the kernel, the tree is terminated.
+	// up to seconds. A process beyond the limit gets SIGXCPU, and SIGKILL a second later. On Windows,
+	// only time outside the kernel counts, and the whole tree is terminated.
 	CPUTime time.Duration
 	// Memory is the maximum address space of each process in bytes, or the maximum memory of the whole tree if
 	// EnforcedLimit.Tree is set, with Options.Cgroup and on Windows. Programs reserve more address space than they use:

@@ -48,7 +48,11 @@ func ExampleNewHandler() {
 
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(m, nil)
-	client := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, clientEnd)), h)
+	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, clientEnd))
+	yours := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "a client handles session/update here"}
+	})
+	client := jsonrpc2.NewConn(ctx, rest, yours)
 	defer client.Close()
 
 	agent := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(agentEnd), nil)

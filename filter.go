@@ -32,16 +32,16 @@ type SkippedLine struct {
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //
-// Read returns the agent's other messages, one per line. Write passes lines to the agent, between the Handler's own. It
-// fails for invalid JSON, after it has passed the lines before. The Handler serves requests while rest is being read,
-// and writes its replies without copying output.
+// Read returns the agent's other messages, one per line. Write sends lines to the agent, and fails at invalid JSON,
+// when earlier lines have been sent. The Handler serves terminal/* only while rest is being read: a handler of your
+// library that waits, for example for the user, must wait in another goroutine.
 //
 // No line of the agent ends the connection. Filter skips lines other than messages, such as debugging prints: it passes
 // them to HandlerOptions.SkippedLines and answers them if JSON-RPC has an error for them (-32700 or -32600). It ignores
 // blank lines. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest; the reply has the original.
 //
-// When the agent or the embedder closes the connection, or ctx ends, the connection and the Handler are closed. If conn
-// is nil, the connection has ended already. Call Filter once.
+// When the agent or the embedder closes the connection, or ctx ends, conn and the Handler are closed. Close waits for
+// conn, and Handler.Close also for the commands. If conn is nil, the connection has ended already. Call Filter once.
 //
 // Read is for one goroutine; Write and Close may be called concurrently.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {

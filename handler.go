@@ -100,8 +100,8 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // concurrently; only terminal/output requests are answered in their order. Notifications of terminal/* are dropped.
 // When conn ends, the Handler is closed. Prefer Filter, which copies less and survives invalid lines.
 //
-// Policies and hooks get the values of ctx. The request ends with the connection, with $/cancel_request or with Close,
-// but not with ctx.
+// Policies and hooks get the values of ctx. The end of the connection, $/cancel_request and Close cancel the request;
+// the end of ctx does not.
 //
 // Handle waits for the agent to read only if it refuses a request, beyond MaxPending or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -423,7 +423,7 @@ type errorData struct {
 
 // ResponseError converts an error for the wire: a code, a message, and data, an object for programs. It keeps a
 // *jsonrpc2.Error; other errors from outside this package become internal errors. It cuts texts longer than 2 KiB. For
-// a nil error it returns a nil pointer, which is not a nil error: test err and not the result.
+// a nil error it returns a nil pointer, which is a non-nil value of type error: test err and not the result.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

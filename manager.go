@@ -68,9 +68,9 @@ func NewManager(options *Options) (*Manager, error) {
 // ctx ends before Create returns, no process remains. Nil options mean those of the session and of the Manager.
 //
 // Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a wrong
-// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx ended, ErrClosing after Close, and ErrInternal
-// if an option is invalid (Field names it), if a system call fails, or if a function of the options panics; the panic
-// is logged by slog with its stack.
+// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx ended, ErrClosing after Shutdown or Close, and
+// ErrInternal if an option is invalid (Field names it), if a system call fails, or if a function of the options panics;
+// the panic is logged by slog with its stack.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }

@@ -58,9 +58,10 @@ type CommandOptions struct {
 	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step
 	// follows if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10
 	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil
-	// means SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped if the host has no
-	// console to send it through. The default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a
-	// terminal's window is closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	// means SIGKILL at once. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process group; a step
+	// is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The default is
+	// SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is closed, because
+	// interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
 	// Timeout is how long the command may run before its process tree is ended. NoTimeout, the default, sets no limit.
@@ -167,7 +168,8 @@ type Options struct {
 	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
 	// for each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not tell it. By
 	// default, only this package reaps the processes that it starts. If another part of the program reaps them, that is
-	// logged once, and a command whose exit status was lost ends with ErrExitLost.
+	// logged once. A command whose exit status was lost ends with ErrExitLost, and fewer processes of a tree are found.
+	// Before Linux 6.9 another process can get a signal if the host reaps a command right before it.
 	HostReaps bool
 
 	// RequireSessions makes creates fail with ErrSessionNotFound in sessions that OpenSession has not opened.
@@ -179,8 +181,8 @@ type Options struct {
 
 	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only
 	// that create waits. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes;
-	// later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil, such
-	// commands are denied.
+	// later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil,
+	// commands with VerdictAsk are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Runner, if not nil, looks up and runs commands instead of the local machine, with the directory, the environment
@@ -391,9 +393,9 @@ type HandlerOptions struct {
 	// although it is not advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of unanswered requests, and, with a few more, of answers that wait for the agent
-	// to read. A request beyond it is answered with -32800 and kind "quota", and then nothing more is read until the
-	// agent has read that answer. The default is 16384. If MaxPending is negative, every request is refused.
+	// MaxPending is the maximum number of unanswered requests, and about the maximum number of answers that wait for
+	// the agent to read. A request beyond it is answered with -32800 and kind "quota", and then nothing more is read
+	// until the agent has read that answer. The default is 16384. If MaxPending is negative, every request is refused.
 	MaxPending int
 
 	// MaxCreateBytes is the maximum size of the params of a create, as JSON. The default is 4 MiB. If MaxCreateBytes is

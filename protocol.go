@@ -153,7 +153,8 @@ type outputHead struct {
 type TerminalExitStatus struct {
 	// ExitCode is null on the wire if a signal ended the command.
 	ExitCode *uint32 `json:"exitCode"`
-	// Signal is a POSIX name such as "SIGTERM", and null on the wire if the command exited.
+	// Signal is a POSIX name such as "SIGTERM", and null on the wire if the command exited. On Windows it is the signal
+	// of the kill that ended the command.
 	Signal *string `json:"signal"`
 	Meta   Meta    `json:"_meta,omitempty"`
 }

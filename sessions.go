@@ -23,7 +23,8 @@ type session struct {
 }
 
 // OpenSession opens a session with its own options, for its later terminals. A session can have terminals without being
-// opened, unless Options.RequireSessions is set. CloseSession closes it.
+// opened, unless Options.RequireSessions is set. CloseSession closes it. An agent may create a terminal right after its
+// answer to session/new: open the session where the answer is read, such as in OnRecv of jsonrpc2.
 //
 // OpenSession fails with ErrInvalidParams if the session is already open or the id is empty, and with ErrInternal and
 // the option as Field if an option is invalid, such as a missing root. With a Runner it waits for Runner.RealDir and

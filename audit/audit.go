@@ -6,8 +6,6 @@
 //	…
 //	m.Close()
 //	log.Close()
-//
-// It imports acpterm and the standard library.
 package audit
 
 import (

@@ -8,7 +8,7 @@
 //	})
 //	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{"/home/me/project"}})
 //
-// It imports acpterm and x/sys. The program bwrap must be installed.
+// The program bwrap must be installed.
 package bubblewrap
 
 import (

@@ -2,7 +2,7 @@
 // terminal, changes the order of other text, or pushes the rest off the screen.
 //
 //	fmt.Println("$ " + display.Visible(t.Command().String(), 200)) // on one line
-//	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives, without escape sequences
+//	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives
 //	text, omitted := display.Question(q, 4096)                     // for a dialog
 //
 // Callers must show the results unchanged. The functions may be called concurrently.

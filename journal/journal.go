@@ -5,7 +5,7 @@
 //	// … tell the user
 //	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
-// It imports acpterm, internal/lookup, internal/procfs, internal/cgroup, ulid and x/sys. Callers must restrict the
+// Callers must restrict the
 // directory to the host's user and to one machine, and not share it between containers: those who can write to it can
 // choose which processes Recover ends, and records identify processes by their numbers.
 package journal

@@ -54,6 +54,4 @@
 // target of a symbolic link. The user has also not seen the decision's Rule and Reason, nor Question.Unverified. A host
 // that always wants a question for some rule calls its own function for that rule, and the Bridge's function for the
 // rest. The host chooses the program for a name, the shell for a line, the environment and the session's directory.
-//
-// The package imports the root package, the package display and the standard library.
 package permission

@@ -5,7 +5,7 @@
 //		logger.Info("started", "trace_id", from.TraceID(), "span_id", from.SpanID())
 //	}
 //
-// It reads strictly, because the values go into the host's records and telemetry. It creates no spans; module otel does.
+// It reads strictly, because the values go into the host's records and telemetry. Module otel creates spans.
 package tracecontext
 
 import (

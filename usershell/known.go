@@ -1,6 +1,6 @@
-// Package usershell reads the user's shell settings, for embedders. A program started by a desktop lacks the directories
-// that the start-up files of the login shell add to PATH. [LoginEnvironment] runs that shell once and returns its
-// environment, and [KnownShell] returns the shell that an editor's setting names:
+// Package usershell reads the user's shell settings, for embedders. A program started by a desktop lacks the
+// directories that the start-up files of the login shell add to PATH. [LoginEnvironment] runs that shell once and
+// returns its environment, and [KnownShell] returns the shell that an editor's setting names:
 //
 //	login, err := usershell.LoginEnvironment(ctx, nil)
 //	shell, err := usershell.KnownShell("zsh")

@@ -1,6 +1,6 @@
 package agent
 
-// One request, its answer and its cancellation, which jsonrpc2 does not send.
+// One request, its answer and its cancellation. jsonrpc2 does not send cancellations.
 
 import (
 	"context"
@@ -18,24 +18,24 @@ type call struct {
 	terminal acpterm.TerminalID // empty for a create
 	params   any
 
-	// onLateResult receives a result that arrives after the call's cancellation. Nil: such a result is dropped.
+	// onLateResult receives a result that arrives after the call's cancellation. If nil, the result is dropped.
 	onLateResult func(result json.RawMessage)
 }
 
-// request is a call that is refused, queued or sent.
+// request is a refused, queued or sent call.
 type request struct {
 	call
 	client  *Client
-	refused error // nil: it is queued or sent
+	refused error // nil if the call is queued or sent
 	id      jsonrpc2.ID
 	params  json.RawMessage
 	written chan struct{}   // closed after the write
 	waiter  jsonrpc2.Waiter // valid once written is closed
-	err     error           // of the write; likewise
+	err     error           // error of the write; valid once written is closed
 }
 
 // send queues a request, unless ctx has ended or the client did not advertise the method. It does not block. Requests
-// are sent in the order of these calls.
+// are sent in the order of the calls.
 func (c *Client) send(ctx context.Context, k call) *request {
 	refuse := func(err error) *request { return &request{refused: err} }
 	if err := c.require(k.method); err != nil {
@@ -56,7 +56,7 @@ func (c *Client) send(ctx context.Context, k call) *request {
 	return r
 }
 
-// write writes the request. After a failure the client has no complete request to answer.
+// write writes the request. If it fails, the client has no complete request to answer.
 func (r *request) write() {
 	defer close(r.written)
 	r.waiter, r.err = r.client.conn.DispatchCall(context.Background(), r.method, r.params, jsonrpc2.PickID(r.id))
@@ -66,7 +66,7 @@ func (r *request) write() {
 	}
 }
 
-// answer returns the raw result. When ctx ends first, the request is cancelled.
+// answer returns the raw result. If ctx ends first, it cancels the request.
 func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	if r.refused != nil {
 		return nil, r.refused
@@ -92,7 +92,8 @@ func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	return nil, r.failed(err)
 }
 
-// cancel cancels the request, or withdraws it if it is not sent yet, and returns the call's error. It does not block.
+// cancel cancels the request, or withdraws it if it has not been sent yet, and returns the call's error. It does not
+// block.
 func (r *request) cancel(ctx context.Context) error {
 	if !r.client.out.withdraw(r) {
 		r.client.out.add(&cancellation{r})
@@ -103,7 +104,7 @@ func (r *request) cancel(ctx context.Context) error {
 	return r.cancelled(ctx)
 }
 
-// awaitLateResult returns at the latest when the connection closes.
+// awaitLateResult passes on a late result. It returns when the connection closes at the latest.
 func (r *request) awaitLateResult() {
 	<-r.written
 	if r.err != nil {
@@ -125,7 +126,7 @@ func (c *cancellation) write() {
 }
 
 // CancelRequestNotification names a pending request that its sender no longer wants (schema type
-// CancelRequestNotification). RequestID is a JSON string, number or null, as it came.
+// CancelRequestNotification). RequestID is a JSON string, number or null, as received.
 type CancelRequestNotification struct {
 	RequestID json.RawMessage `json:"requestId"`
 	Meta      acpterm.Meta    `json:"_meta,omitempty"`

@@ -1,6 +1,6 @@
 package agent
 
-// terminal/cancel: the client ends a command of the agent's.
+// terminal/cancel: the client ends a command of the agent.
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Handler serves terminal/cancel on the Reporter's connection; next gets everything else. A nil next answers other
-// requests with -32601. The first message connects the Reporter, which then ends with the connection: in ACP the client
-// sends the first message. Handler does not block while the client reads its answers, so the reading goroutine may call
-// it.
+// Handler returns a handler that serves terminal/cancel on the Reporter's connection and passes everything else to
+// next. If next is nil, other requests are answered with -32601. The first message connects the Reporter, which then
+// ends with the connection. In ACP the client sends the first message. The handler does not block while the client
+// reads its answers, so the reading goroutine may call it.
 func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
 
 type cancelHandler struct {
@@ -21,7 +21,7 @@ type cancelHandler struct {
 	next     jsonrpc2.Handler
 }
 
-// Handle is for jsonrpc2.
+// Handle implements jsonrpc2.Handler.
 func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.reporter.connectTo(conn)
 	switch {
@@ -42,7 +42,7 @@ func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 	}
 }
 
-// passOn calls the next handler. If it is nil, requests are answered with -32601.
+// passOn calls the next handler. If it is nil, passOn answers requests with -32601.
 func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, next jsonrpc2.Handler) {
 	switch {
 	case next != nil:
@@ -53,13 +53,13 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 	}
 }
 
-// Cancel serves a terminal/cancel of any JSON-RPC library: it begins to end the command as Terminal.Kill does, and has
-// answer called, once, by the goroutine that writes, before the messages that report the end. For nil the answer is an
-// empty object, else the error of acpterm.ResponseError: -32602 for a terminal that is not reported, has ended or is
-// not cancellable, and -32002 for a session that ReporterOptions.KnowsSession does not know. A second cancel while the
-// command still runs ends it at once.
+// Cancel serves a terminal/cancel for any JSON-RPC library. It begins to end the command, as Terminal.Kill does, and
+// queues a call of answer. The writing goroutine calls answer once, before it sends the messages that report the end.
+// If answer's error is nil, the answer is an empty object. Otherwise it is the error of acpterm.ResponseError: -32602
+// for a terminal that has ended, cannot be cancelled or has no report, and -32002 for a session unknown to
+// ReporterOptions.KnowsSession. A second cancel while the command still runs ends it at once.
 //
-// It blocks only while 64 answers wait for the client to read.
+// Cancel blocks only while 64 answers wait for the client to read them.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	t, err := r.cancellable(params)
 	select {
@@ -70,7 +70,7 @@ func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	if err == nil {
 		ended, end := context.WithCancel(context.Background())
 		end()
-		t.Kill(ended) // which begins to end it, and does not wait
+		t.Kill(ended) // begins to end the command, and does not wait
 	}
 }
 
@@ -84,11 +84,11 @@ func (a *cancelAnswer) write() {
 	a.answer()
 	select {
 	case <-a.reporter.answers:
-	default: // it was added after the Reporter's end
+	default: // the answer was added after the Reporter's end
 	}
 }
 
-// cancellable returns the terminal that the params of a terminal/cancel name.
+// cancellable returns the terminal named in the params of a terminal/cancel.
 func (r *Reporter) cancellable(params json.RawMessage) (*acpterm.Terminal, error) {
 	m := readMembers(&params)
 	for _, field := range []string{"sessionId", "terminalId"} {

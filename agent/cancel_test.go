@@ -1,6 +1,6 @@
 package agent_test
 
-// terminal/cancel: what is answered, in which order with the end, and how the command ends.
+// terminal/cancel: its answers, their order relative to the end, and how the command ends.
 
 import (
 	"context"
@@ -82,7 +82,7 @@ func TestRefusedCancels(t *testing.T) {
 	})
 }
 
-// A cancel ends the command step by step, and a second one at once.
+// A cancel ends the command step by step. A second one ends it at once.
 func TestCancelEndsTheCommand(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -116,17 +116,17 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	}
 }
 
-// connected is an agent with a Reporter and a client, at the two ends of a pipe.
+// connected is an agent with a Reporter and a client, connected by a pipe.
 type connected struct {
 	agent, client *jsonrpc2.Conn
 	reporter      *agent.Reporter
 	mirror        *mirror
 
 	mu    sync.Mutex
-	order []string // what the client has read
+	order []string // the messages that the client has read
 }
 
-// newConnected connects them. next is the agent's handler of other methods.
+// newConnected connects an agent and a client. next is the agent's handler of other methods.
 func newConnected(t *testing.T, next jsonrpc2.Handler) *connected {
 	c := &connected{mirror: newMirror(t)}
 	clientEnd, agentEnd := net.Pipe()
@@ -159,7 +159,7 @@ func (c *connected) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	c.note("update")
 }
 
-// The answer comes before the end, though the command ends at once.
+// The answer comes before the end, even if the command ends at once.
 func TestCancelIsAnsweredFirst(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,8 @@ func TestCancelIsAnsweredFirst(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer ends the command nevertheless, and then reads it before the end.
+// A cancel ends the command even if the client does not read the answer. The client then reads the answer before the
+// end.
 func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMirror(t)
@@ -207,7 +208,7 @@ func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
 	})
 }
 
-// Answers that the client does not read do not pile up: the goroutine that reads waits.
+// Unread answers do not pile up: the reading goroutine waits.
 func TestManyUnreadAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := newLink(newMirror(t), nil)

@@ -1,15 +1,15 @@
 package agent
 
-// The client's capabilities, which it sends with initialize.
+// The client's capabilities, sent with initialize.
 
 import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// ReadClientCapabilities reads the capabilities from the params of an initialize request. An absent capability, or a
-// value other than a boolean, counts as false, as the schema says. capabilities.auth.terminal of ACP v2 counts as
-// Auth.Terminal. It fails with acpterm.ErrInvalidParams if the params are not a JSON object.
+// ReadClientCapabilities reads the capabilities from the params of an initialize request. As the schema says, an absent
+// capability or a value other than a boolean counts as false. capabilities.auth.terminal of ACP v2 counts as
+// Auth.Terminal. ReadClientCapabilities fails with acpterm.ErrInvalidParams if the params are not a JSON object.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

@@ -18,35 +18,36 @@ import (
 // defaultGrace is longer than acpterm's own grace between a command's first signal and SIGKILL.
 const defaultGrace = 10 * time.Second
 
-// Client calls the terminal/* methods of the ACP client at the other end of a connection. All methods may be called
-// concurrently; requests are sent in the order of the calls.
+// Client calls the terminal/* methods of the ACP client on the other side of a connection. All methods may be called
+// concurrently. Requests are sent in the order of the calls.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
 	grace        time.Duration
 
-	otherMethods      []string // methods besides terminal/* that the client serves
+	otherMethods      []string // the client's methods other than terminal/*
 	otherMethodsKnown bool
 
-	idPrefix string // random, since others may send requests over the connection too
+	idPrefix string // random, because others may also send requests over the connection
 	ids      atomic.Uint64
 	out      outbox
 }
 
-// ClientOptions configure a Client. The zero value, and nil in its place, is good.
+// ClientOptions configure a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods are the methods besides terminal/* that the client serves, such as "fs/read_text_file". Supports
-	// and FilterMethods decide about them, and an acpterm.CapabilityError lists them. Nil: it is not known, and all of
-	// them count as served; empty but not nil: it serves none.
+	// SupportedMethods are the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
+	// FilterMethods use them, and an acpterm.CapabilityError lists them. If nil, the methods are unknown and all of
+	// them count as served. If empty but not nil, the client serves none.
 	SupportedMethods []string
 
-	// Grace is how long Use and Run wait for the client's answer to each request after the end of a command or after
-	// its timeout: kill, output and release. For a kill it includes the answer to the wait. 0 or less: 10 seconds.
+	// Grace is how long Use and Run wait for the client's answer to each request after the end of a command or its
+	// timeout: kill, output and release. For a kill, it includes the answer to the wait. If 0 or less, it is 10
+	// seconds.
 	Grace time.Duration
 }
 
-// NewClient returns a client for a connection, with the capabilities that initialize advertised on it;
-// ReadClientCapabilities reads them. It has nothing to close. Nil options are the defaults.
+// NewClient returns a client for a connection. capabilities are those that the connection's initialize advertised;
+// ReadClientCapabilities reads them. If options is nil, the defaults apply. A Client has nothing to close.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -67,9 +68,9 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 	return c
 }
 
-// Create starts a command, with terminal/create. The caller has to release the terminal.
+// Create starts a command with terminal/create. The caller must release the terminal.
 //
-// If ctx ends before the client has answered, the request is cancelled; a terminal that the client creates nevertheless
+// If ctx ends before the client has answered, Create cancels the request. If the client creates the terminal anyway, it
 // is released as soon as its id is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
@@ -91,9 +92,9 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls a function with it and releases it, even if the function fails or panics or ctx has
-// ended. Its error is that of the creation, or the function's and the release's, joined. It waits for the answer to the
-// release for the time of WithGrace, independent of ctx.
+// Use creates a terminal, calls use with it and releases it, even if use fails or panics or ctx has ended. It returns
+// the error of the creation, or the joined errors of use and of the release. It waits for the answer to the release for
+// ClientOptions.Grace, regardless of ctx.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {
@@ -105,7 +106,7 @@ func (c *Client) Use(
 	return use(t)
 }
 
-// withGrace makes a request, with the grace as its timeout.
+// withGrace calls request with the grace as its timeout.
 func (c *Client) withGrace(ctx context.Context, request func(context.Context) error) error {
 	cause := fmt.Errorf("no answer within %s: %w", c.grace, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.grace, cause)
@@ -113,7 +114,7 @@ func (c *Client) withGrace(ctx context.Context, request func(context.Context) er
 	return request(ctx)
 }
 
-// joinErrors is errors.Join, but reports a closed connection only once.
+// joinErrors is like errors.Join, but reports a closed connection only once.
 func joinErrors(err, next error) error {
 	switch {
 	case err == nil:

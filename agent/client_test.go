@@ -249,7 +249,8 @@ func TestWaitIsCancelled(t *testing.T) {
 	})
 }
 
-// While the client does not read, calls return with their contexts, and of what is queued only the release is sent.
+// While the client does not read, calls return when their contexts end. Of the queued requests, only the release is
+// sent.
 func TestClientThatDoesNotRead(t *testing.T) {
 	var resume chan struct{}
 	s := &scripted{}
@@ -318,7 +319,7 @@ func TestRequestThatIsNotJSON(t *testing.T) {
 	})
 }
 
-// The client has closed its standard input and not its standard output.
+// The client has closed its standard input but not its standard output.
 func TestConnectionThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agentIn, clientOut := io.Pipe()

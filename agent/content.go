@@ -9,7 +9,7 @@ import (
 )
 
 // Content is an item of a tool call's content that shows a terminal: the schema's ToolCallContent with the type
-// "terminal". It has to be in the tool call before the terminal is released; the client continues to show the output.
+// "terminal". It must be in the tool call before the terminal is released. The client continues to show the output.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta

@@ -1,6 +1,6 @@
 package agent
 
-// The errors of calls, and their kinds by the codes of answers.
+// The errors of calls, and the kinds that follow from the codes of answers.
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// ErrBadResponse is an answer that lacks what ACP's schema requires, such as the id of a new terminal.
+// ErrBadResponse means that an answer lacks a property required by ACP's schema, such as the id of a new terminal.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// Error is a call that failed. A method that was not advertised is an *acpterm.CapabilityError instead, also when the
-// client refused it.
+// Error describes a failed call. For a method that the client did not advertise, calls return an
+// *acpterm.CapabilityError instead, even if the client refused it.
 type Error struct {
-	// Method is the method that was called, such as "terminal/kill".
+	// Method is the called method, such as "terminal/kill".
 	Method string
-	// TerminalID is the id of the call's terminal; empty for a create.
+	// TerminalID is the id of the call's terminal. It is empty for a create.
 	TerminalID acpterm.TerminalID
-	// Kind is the kind of error, if it is known; errors.Is finds it. It follows from an answer's code: -32002 is
+	// Kind is the kind of error, if known. errors.Is finds it. It follows from an answer's code: -32002 is
 	// acpterm.ErrTerminalNotFound (for a call with a terminal), -32601 acpterm.ErrMethodNotFound, -32602
-	// acpterm.ErrInvalidParams and -32800 acpterm.ErrCancelled; a client that is made with acpterm sends a more exact
-	// kind. A call whose own context ended has acpterm.ErrCancelled, one after Release acpterm.ErrTerminalNotFound.
+	// acpterm.ErrInvalidParams and -32800 acpterm.ErrCancelled. Clients built with acpterm send a more exact kind. A
+	// call whose own context ended has acpterm.ErrCancelled. A call after Release has acpterm.ErrTerminalNotFound.
 	Kind acpterm.Kind
-	// Err is the cause: the *jsonrpc2.Error that the client answered with, jsonrpc2.ErrClosed, possibly wrapped, for a
-	// closed connection, or the cause of the context's end. Nil for a call after Release.
+	// Err is the cause. It is the *jsonrpc2.Error of the client's answer, jsonrpc2.ErrClosed, possibly wrapped, for a
+	// closed connection, or the cause of the context's end. It is nil for a call after Release.
 	Err error
 }
 
@@ -66,12 +66,12 @@ func (e *Error) Unwrap() (all []error) {
 	return all
 }
 
-// cancelled returns the error for a call whose context has ended.
+// cancelled returns the error of a call whose context has ended.
 func (k *call) cancelled(ctx context.Context) error {
 	return &Error{Method: k.method, TerminalID: k.terminal, Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
 }
 
-// failed returns the error for a call for which jsonrpc2 returned err.
+// failed returns the call's error for an error of jsonrpc2.
 func (k *call) failed(err error) error {
 	e := &Error{Method: k.method, TerminalID: k.terminal, Err: err}
 	answered, ok := errors.AsType[*jsonrpc2.Error](err)
@@ -91,7 +91,7 @@ func (k *call) failed(err error) error {
 	return e
 }
 
-// kindOf returns the kind of a code, for an answer whose data has none.
+// kindOf returns the kind that follows from an answer's code, if its data has none.
 func (k *call) kindOf(code int64) acpterm.Kind {
 	switch {
 	case code == acpterm.CodeResourceNotFound && k.terminal != "":
@@ -108,7 +108,7 @@ func (k *call) kindOf(code int64) acpterm.Kind {
 	return ""
 }
 
-// readKind returns the kind that a client made with acpterm puts into an error's data. Other values are ignored.
+// readKind returns the kind that clients built with acpterm put into an error's data. It ignores other values.
 func readKind(data members) (kind acpterm.Kind) {
 	known := []acpterm.Kind{
 		acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrTerminalNotFound,
@@ -122,7 +122,7 @@ func readKind(data members) (kind acpterm.Kind) {
 	return kind
 }
 
-// readRefusal returns the CapabilityError in an error's data; nil if the data has none.
+// readRefusal returns the CapabilityError in an error's data, or nil if the data has none.
 func readRefusal(data members) *acpterm.CapabilityError {
 	refused := acpterm.CapabilityError{SupportedMethods: []string{}}
 	if json.Unmarshal(data["method"], &refused.Method) != nil ||

@@ -17,7 +17,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// dial makes a connection to a client; a real agent has one already, on its standard input and output:
+// dial makes a connection to a client. A real agent already has one, on its standard input and output:
 //
 //	conn := jsonrpc2.NewConn(ctx, agent.NewStream(agentproc.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
 func dial() (conn *jsonrpc2.Conn, hangUp func()) {
@@ -40,7 +40,7 @@ func ExampleClient_Run() {
 	conn, hangUp := dial()
 	defer hangUp()
 
-	// What the handler of initialize was given.
+	// The params of the initialize request.
 	caps, err := agent.ReadClientCapabilities([]byte(`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`))
 	if err != nil {
 		log.Fatal(err)
@@ -74,7 +74,7 @@ func ExampleTerminal_Content() {
 		if err != nil {
 			return err
 		}
-		// This goes into a session/update. The id differs each time.
+		// This is sent in a session/update. The id differs each time.
 		fmt.Println(strings.ReplaceAll(string(content), string(t.ID()), "term_1"))
 
 		status, err := t.Wait(ctx)
@@ -92,7 +92,7 @@ func ExampleTerminal_Content() {
 	// <nil>
 }
 
-// Offer a model only what the client serves.
+// Offer a model only the methods that the client serves.
 func ExampleClient_FilterMethods() {
 	conn, hangUp := dial()
 	defer hangUp()

@@ -16,16 +16,16 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// showing is a client without terminals: it shows those of the agent.
+// showing is a client without terminals. It shows the terminals of the agent.
 type showing struct{}
 
 func (showing) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
 
-// prompted is an agent without a model: a prompt is the command that it runs.
+// prompted is an agent without a model. A prompt is the command that it runs.
 type prompted struct{ terminals *agent.Terminals }
 
-// connectAgent makes the agent, then the handler, and then the connection. The Terminals find the connection and the
-// client's capabilities in the first message.
+// connectAgent creates the agent, then the handler, and then the connection. The Terminals get the connection and the
+// client's capabilities from the first message.
 func connectAgent(stdio io.ReadWriteCloser, m *acpterm.Manager) *jsonrpc2.Conn {
 	a := &prompted{agent.NewTerminals(m, nil)}
 	handler := a.terminals.Handler(jsonrpc2.AsyncHandler(a))
@@ -56,8 +56,8 @@ func (a *prompted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 	}
 }
 
-// An agent that uses the terminals of its client, or else its own. The client is sent different messages, the result is
-// the same.
+// An agent uses the terminals of its client, or otherwise its own. The clients receive different messages, but the
+// result is the same.
 func ExampleTerminals() {
 	own, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"RUNS=agent"}}})
 	if err != nil {

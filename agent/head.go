@@ -1,6 +1,7 @@
 package agent
 
-// The beginning of the output, in addition to its end: an extension of package acpterm, which other clients ignore.
+// The beginning of the output, in addition to its end. This is an extension of package acpterm; other clients ignore
+// it.
 
 import (
 	"encoding/json"
@@ -10,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// AskForHead has a request ask for the first bytes of the output, up to the client's own limit, in addition to its end;
-// ReadHead returns them. It replaces "acpterm" in the request's Meta.
+// AskForHead makes a request ask for the first bytes of the output, up to the client's own limit, in addition to its
+// end. ReadHead returns them. AskForHead replaces "acpterm" in the request's Meta.
 func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta = maps.Clone(request.Meta)
 	if request.Meta == nil {
@@ -22,15 +23,15 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 
 // Head is the beginning of the output.
 type Head struct {
-	// Text is valid UTF-8 in whole characters, and End the offset after it.
+	// Text is valid UTF-8 in whole characters. End is the offset after it.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes between them are
+	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes in between are
 	// missing.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the beginning of the output. It is nil if the request did not ask for it (AskForHead) or the client
+// ReadHead returns the beginning of the output, or nil if the request did not ask for it (AskForHead) or the client
 // does not know the extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client serves all of the methods, so that a tool which needs them can be offered.
-// Without ClientOptions.SupportedMethods, all methods besides terminal/* count as served.
+// Supports reports whether the client serves all of the methods. An agent can then offer tools that need them. Without
+// ClientOptions.SupportedMethods, all methods other than terminal/* count as served.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }
 
-// FilterMethods returns the methods that Supports reports, in their order, in a new slice.
+// FilterMethods returns the supported methods in a new slice, in the same order.
 func (c *Client) FilterMethods(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !c.supports(m) })
 }
@@ -34,7 +34,7 @@ func (c *Client) supports(method string) bool {
 	}, method)
 }
 
-// isTerminalMethod reports whether the terminal capability decides on a method.
+// isTerminalMethod reports whether a method depends on the terminal capability.
 func isTerminalMethod(method string) bool { return strings.HasPrefix(method, "terminal/") }
 
 // require returns a CapabilityError if the terminal capability does not include the method.

@@ -1,6 +1,6 @@
 package agent_test
 
-// A client that applies the updates about terminals as ACP v2 says, for tests.
+// A client for tests. It applies the updates about terminals as ACP v2 says.
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// messagesVariable names a file that gets each message of these tests as a line, for internal/conformance.
+// messagesVariable names a file. These tests append each message to it as a line, for internal/conformance.
 const messagesVariable = "ACPTERM_AGENT_MESSAGES"
 
-// recordMessage appends a message to that file. def is its definition in the schema.
+// recordMessage appends a message to that file. def is the message's definition in the schema.
 func recordMessage(t *testing.T, def string, message []byte) {
 	name := os.Getenv(messagesVariable)
 	if name == "" {
@@ -34,15 +34,15 @@ func recordMessage(t *testing.T, def string, message []byte) {
 	require.NoError(t, errors.Join(err, file.Close()))
 }
 
-// mirror is what a client has of a session's terminals. It outlives its connections.
+// mirror is a client's state of a session's terminals. It outlives the client's connections.
 type mirror struct {
 	t         *testing.T
 	mu        sync.Mutex
 	terminals map[acpterm.TerminalID]*mirrored
-	updates   []string // their tags
+	updates   []string // the tags of the updates
 }
 
-// mirrored is a terminal. A nil field is unknown.
+// mirrored is the state of a terminal. A nil field is unknown.
 type mirrored struct {
 	command, cwd *string
 	output       []byte
@@ -55,7 +55,7 @@ func newMirror(t *testing.T) *mirror {
 	return &mirror{t: t, terminals: make(map[acpterm.TerminalID]*mirrored)}
 }
 
-// terminal is a copy of a terminal.
+// terminal returns a copy of a terminal's state.
 func (m *mirror) terminal(id acpterm.TerminalID) mirrored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *mirror) terminal(id acpterm.TerminalID) mirrored {
 	return c
 }
 
-// forget forgets all, and returns its only terminal.
+// forget forgets everything. It returns the only terminal.
 func (m *mirror) forget() (was mirrored) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,21 +80,21 @@ func (m *mirror) forget() (was mirrored) {
 	return was
 }
 
-// note adds to the tags.
+// note adds a tag.
 func (m *mirror) note(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.updates = append(m.updates, what)
 }
 
-// tags are those of the updates so far.
+// tags returns the tags of the updates so far.
 func (m *mirror) tags() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]string(nil), m.updates...)
 }
 
-// apply applies a session/update, if it is about a terminal.
+// apply applies a session/update if it is about a terminal.
 func (m *mirror) apply(params []byte) {
 	var n struct {
 		SessionID string
@@ -146,19 +146,19 @@ func decodeBytes(t *testing.T, data []byte) []byte {
 	return raw
 }
 
-// link is one connection to a mirror. It can be made not to read.
+// link is a connection to a mirror. It can stop reading.
 type link struct {
 	mirror *mirror
 	broken context.Context
 	cut    context.CancelFunc
 
 	mu    sync.Mutex
-	reads chan struct{} // closed while it reads
+	reads chan struct{} // closed while the link reads
 }
 
 var errCut = errors.New("the connection is cut")
 
-// newLink returns a connection that reads, and a Reporter over it.
+// newLink returns a reading connection, and a Reporter over it.
 func newLink(m *mirror, options *agent.ReporterOptions) (*link, *agent.Reporter) {
 	l := &link{mirror: m, reads: make(chan struct{})}
 	close(l.reads)
@@ -168,7 +168,7 @@ func newLink(m *mirror, options *agent.ReporterOptions) (*link, *agent.Reporter)
 	return l, r
 }
 
-// stall has it read nothing until resume.
+// stall stops reading until resume.
 func (l *link) stall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +189,7 @@ func (l *link) resume() {
 	}
 }
 
-// wait waits until it reads.
+// wait waits until the link reads.
 func (l *link) wait() error {
 	l.mu.Lock()
 	reads := l.reads

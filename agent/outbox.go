@@ -1,6 +1,6 @@
 package agent
 
-// The queue of messages. A write of jsonrpc2 blocks while the other end does not read, and ignores its context, so one
+// The queue of messages. A write of jsonrpc2 blocks while the peer does not read, and ignores its context, so a single
 // goroutine writes.
 
 import (
@@ -15,7 +15,7 @@ type message interface{ write() }
 type outbox struct {
 	mu      sync.Mutex
 	queue   []message
-	writing bool // writeAll runs
+	writing bool // whether writeAll is running
 }
 
 // add queues a message. It does not block.
@@ -29,7 +29,7 @@ func (o *outbox) add(m message) {
 	}
 }
 
-// withdraw removes a message that is still queued. It reports false if the message is written, or is being written.
+// withdraw removes a message from the queue. It reports false if the message has been written, or is being written.
 func (o *outbox) withdraw(m message) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *outbox) withdraw(m message) bool {
 	return true
 }
 
-// writeAll writes until the queue is empty.
+// writeAll writes messages until the queue is empty.
 func (o *outbox) writeAll() {
 	for {
 		m := o.next()
@@ -52,7 +52,7 @@ func (o *outbox) writeAll() {
 	}
 }
 
-// next removes and returns the first message. If it returns nil, writeAll has to return.
+// next removes and returns the first message. If it returns nil, writeAll must return.
 func (o *outbox) next() message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,6 +1,6 @@
 package agent_test
 
-// With a Handler and a Manager at the other end of two pipes, and real commands.
+// Tests with real commands, and with a Handler and a Manager on the other side of two pipes.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable makes the test binary a command.
+// childVariable makes the test binary act as a command.
 const childVariable = "ACPTERM_AGENT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a request for such a command.
+// child returns a request for such a command.
 func child(t *testing.T, name string) acpterm.CreateTerminalRequest {
 	t.Helper()
 	path, err := os.Executable()
@@ -49,8 +49,8 @@ func child(t *testing.T, name string) acpterm.CreateTerminalRequest {
 	}
 }
 
-// connect returns an agent's Client and the Manager that serves it. The end of the test closes the connection, and the
-// test fails if a goroutine is left.
+// connect returns an agent's Client and the Manager that serves it. At the end of the test, it closes the connection
+// and checks that all goroutines have ended.
 func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acpterm.Manager) {
 	t.Helper()
 	fromAgent, toClient, err := os.Pipe()
@@ -118,7 +118,7 @@ func pollFor(t *testing.T, term *agent.Terminal, text string) {
 	}
 }
 
-// Concurrent Runs whose contexts end at any of their requests leave no terminal.
+// Concurrent Runs leave no terminal, whenever their contexts end.
 func TestRealConcurrentRuns(t *testing.T) {
 	c, m := connect(t, nil)
 	var all sync.WaitGroup
@@ -134,7 +134,7 @@ func TestRealConcurrentRuns(t *testing.T) {
 	require.Eventually(t, func() bool { return len(m.Terminals()) == 0 }, 30*time.Second, time.Millisecond)
 }
 
-// What the real client refuses keeps its kind on the way.
+// Errors of the real client keep their kinds.
 func TestRealErrors(t *testing.T) {
 	c, m := connect(t, nil)
 	_, err := c.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "no-such-program"})
@@ -163,7 +163,7 @@ func TestRealRefusal(t *testing.T) {
 	}, refused)
 }
 
-// must is a value that is made without an error.
+// must returns a value, or panics if its creation failed.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,6 +1,6 @@
 package agent
 
-// The report of one terminal: what is said, and when.
+// The report of one terminal: its updates and their order.
 
 import (
 	"context"
@@ -10,17 +10,19 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// voice makes the updates about one terminal.
+// voice makes the updates for one terminal.
 type voice interface {
-	// began is what a report begins with; nil: nothing is sent. empty says that there is no output yet.
+	// began returns the first update of a report. If it is nil, nothing is sent. empty reports whether the output is
+	// still empty.
 	began(ended, empty bool) any
-	// wrote is a piece of output. replace says that it takes the place of all before it, as after a Missed.
+	// wrote returns the update for a piece of output. If replace is true, the piece replaces all output before it, as
+	// after a Missed.
 	wrote(c acpterm.Chunk, replace bool) any
-	// exited is how the command ended.
+	// exited returns the update for the end of the command.
 	exited(status acpterm.TerminalExitStatus) any
 }
 
-// report reports one terminal, by a goroutine of its own that waits for each of its messages to be written.
+// report reports one terminal. Its goroutine waits until each message is written.
 type report struct {
 	reporter    *Reporter
 	terminal    *acpterm.Terminal
@@ -29,17 +31,17 @@ type report struct {
 
 	ctx     context.Context // ends with the Reporter, or with stop
 	stop    func()
-	restart chan struct{} // receives after asked was increased
+	restart chan struct{} // receives after asked has increased
 
 	// Under Reporter.mu.
-	asked  int   // how many Replays were asked for
-	round  int   // how many were when the last round began whose beginning is sent; -1: none is
-	at     int64 // the output before it is sent in that round
-	exited bool  // the exit status is, too
-	gone   bool  // there is nothing more to send
+	asked  int   // number of requested Replays
+	round  int   // asked at the start of the last round with a sent beginning, or -1
+	at     int64 // the output before this offset has been sent in that round
+	exited bool  // the exit status has also been sent
+	gone   bool  // the report has ended
 }
 
-// goal is what Flush waits for.
+// goal is the progress that Flush waits for.
 type goal struct {
 	round int
 	at    int64
@@ -47,8 +49,8 @@ type goal struct {
 }
 
 func (p *report) goal() (g goal) {
-	g.ended = p.hasEnded() // before the output, which is whole then
-	// Up to three bytes are withheld that begin a character, until it is whole.
+	g.ended = p.hasEnded() // before OutputTotal, which then includes all output of the command
+	// Up to three bytes at the beginning of a character are withheld until it is complete.
 	g.at = p.terminal.OutputTotal() - (utf8.UTFMax - 1)
 	p.reporter.mu.Lock()
 	defer p.reporter.mu.Unlock()
@@ -65,12 +67,12 @@ func (p *report) hasEnded() bool {
 	}
 }
 
-// reached is called with Reporter.mu held.
+// reached reports whether the report has reached a goal. Reporter.mu must be held.
 func (p *report) reached(g goal) bool {
 	return p.round >= g.round && p.at >= g.at && (p.exited || !g.ended)
 }
 
-// run reports until the terminal is released and all is sent, or p.ctx ends.
+// run reports until the terminal is released and everything is sent, or until p.ctx ends.
 func (p *report) run() {
 	defer p.stop()
 	for again := true; again; {
@@ -78,7 +80,8 @@ func (p *report) run() {
 	}
 }
 
-// tell reports from the beginning, until there is nothing more to say or a Replay is asked for, which it returns.
+// tell reports from the beginning until nothing more can follow, or until a Replay is requested. It returns true for a
+// Replay.
 func (p *report) tell() (replay bool) {
 	round := p.beginRound()
 	ended := p.hasEnded()
@@ -128,13 +131,13 @@ func (p *report) tell() (replay bool) {
 	}
 }
 
-// toldWhole reports whether all that the command itself wrote is sent. What else has its output open may have begun a
-// character after it, which is then withheld with up to three bytes of the command's.
+// toldWhole reports whether all output of the command itself has been sent. Another process with the same output may
+// have begun a character after it. That character is withheld, with up to three bytes of the command's output.
 func (p *report) toldWhole(at, whole int64) bool {
 	return at >= whole || at > whole-utf8.UTFMax && p.terminal.OutputTotal() > whole
 }
 
-// exitStatus is empty if the command's end could not be seen.
+// exitStatus returns the command's exit status. It is empty if the command's end could not be observed.
 func (p *report) exitStatus() acpterm.TerminalExitStatus {
 	if status := p.terminal.ExitStatus(); status != nil {
 		return *status
@@ -142,7 +145,7 @@ func (p *report) exitStatus() acpterm.TerminalExitStatus {
 	return acpterm.TerminalExitStatus{}
 }
 
-// follow returns the output in pieces, until there can be no more or ctx ends.
+// follow returns the output in pieces, until no more can follow or ctx ends.
 func (p *report) follow(ctx context.Context) <-chan acpterm.Chunk {
 	chunks := make(chan acpterm.Chunk)
 	p.reporter.reported.Go(func() {
@@ -158,7 +161,7 @@ func (p *report) follow(ctx context.Context) <-chan acpterm.Chunk {
 	return chunks
 }
 
-// send sends an update and waits until it is written. It reports false when p.ctx has ended.
+// send sends an update and waits until it is written. It reports false if p.ctx has ended.
 func (p *report) send(update any) bool {
 	if update == nil {
 		return true
@@ -171,7 +174,7 @@ func (p *report) send(update any) bool {
 	return true
 }
 
-// beginRound begins a round, which is for all Replays so far.
+// beginRound begins a round. It covers all Replays requested so far.
 func (p *report) beginRound() (round int) {
 	p.reporter.mu.Lock()
 	defer p.reporter.mu.Unlock()
@@ -182,7 +185,7 @@ func (p *report) beginRound() (round int) {
 	return p.asked
 }
 
-// progress sets what is sent.
+// progress records what the report has sent.
 func (p *report) progress(round int, at int64, exited bool) {
 	p.reporter.mu.Lock()
 	defer p.reporter.mu.Unlock()

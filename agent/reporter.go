@@ -1,7 +1,7 @@
 package agent
 
-// Reporter: the terminals that an agent reports to its client, and the queue of what is sent. report.go has what is
-// said about one terminal.
+// Reporter: the terminals that an agent reports to its client, and the queue of messages. report.go makes the report of
+// one terminal.
 
 import (
 	"context"
@@ -11,51 +11,52 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Reporter reports terminals of a Manager to a client of ACP v2, with session/update: for each what it runs, its output
-// byte for byte, and its end. It is experimental, as ACP v2 is: it follows the schema of npm's
-// @agentclientprotocol/sdk 2.4.0 and may change in any release.
+// Reporter reports terminals of a Manager to a client of ACP v2. For each terminal, it sends the command, the output
+// byte for byte, and the exit status with session/update. It is experimental, like ACP v2. It follows the schema of
+// npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
-// A client that does not read delays no command, and no more than two pieces of each terminal's output (see
-// acpterm.Terminal.Follow) wait for it. If it misses output, since a terminal keeps no more than its OutputByteLimit,
-// the next piece replaces all that the client has, so that it has the end of the output without a gap.
+// A client that does not read never delays a command. At most two pieces of each terminal's output wait for it (see
+// acpterm.Terminal.Follow). A terminal keeps at most OutputByteLimit bytes, so a slow client may miss output. The next
+// piece then replaces the client's whole output. The client gets the end of the output without a gap.
 //
-// A Reporter serves one connection, set by Handler or Connect; until then its messages wait. After a write that failed
-// it sends nothing more. All methods may be called concurrently.
+// A Reporter serves one connection, set by Handler or Connect. Until then, its messages wait. After a failed write, it
+// sends nothing more. All methods may be called concurrently.
 type Reporter struct {
 	knowsSession func(acpterm.SessionID) bool
 	connect      sync.Once
 	connected    chan struct{} // closed when notify is set
 	notify       func(ctx context.Context, method string, params any) error
 	out          outbox
-	answers      chan struct{} // has an element for each answer in out
+	answers      chan struct{} // contains an element for each answer in out
 
 	ctx  context.Context // ends with Close, or with the error of a write as its cause
 	stop context.CancelCauseFunc
 
 	mu       sync.Mutex
 	reports  map[terminalKey]*report
-	changed  chan struct{} // closed when a report has progressed; nil while no call waits
+	changed  chan struct{} // closed when a report progresses, or nil if no call waits
 	reported sync.WaitGroup
 }
 
-// ReporterOptions configure a Reporter. The zero value, and nil in its place, is good.
+// ReporterOptions configure a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
-	// KnowsSession reports whether a session exists. A terminal/cancel in one that does not is answered with -32002. It
-	// is called by the goroutine that calls Cancel. Nil: every session counts as known.
+	// KnowsSession reports whether a session exists. A terminal/cancel in an unknown session is answered with -32002.
+	// The goroutine that calls Cancel calls KnowsSession. If nil, every session counts as known.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
-// maxAnswers is how many answers to terminal/cancel may wait for the client to read.
+// maxAnswers is the maximum number of answers to terminal/cancel that wait for the client to read them.
 const maxAnswers = 64
 
-// terminalKey is a terminal's place: its id belongs to its session.
+// terminalKey identifies a terminal. Terminal ids are unique only within a session.
 type terminalKey struct {
 	session  acpterm.SessionID
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a Reporter. Handler makes the handler for its connection; agents on other libraries than jsonrpc2
-// call Connect and Cancel. Nil options are the defaults. Close ends it.
+// NewReporter returns a Reporter. Its Handler method makes the handler for the connection. Agents on JSON-RPC libraries
+// other than jsonrpc2 call Connect and Cancel instead. If options is nil, the defaults apply. Call Close to stop the
+// Reporter.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -68,9 +69,9 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect begins to send notifications, by a function for the connection of any JSON-RPC library. One goroutine at a
-// time calls the function, which may block until the client reads. Only the first call of Connect counts, and none
-// after the first message to Handler, which connects too.
+// Connect begins to send notifications by calling notify, a function for the connection of any JSON-RPC library. Only
+// one goroutine at a time calls notify, which may block until the client reads. Later calls of Connect do nothing, and
+// neither does a call after the first message to Handler, because that message also connects the Reporter.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -78,7 +79,7 @@ func (r *Reporter) Connect(notify func(ctx context.Context, method string, param
 	})
 }
 
-// connectTo connects the Reporter to a connection. The Reporter ends when the connection does.
+// connectTo connects the Reporter to a connection. The Reporter ends with the connection.
 func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
 	r.connect.Do(func() {
 		r.notify = func(ctx context.Context, method string, params any) error {
@@ -95,24 +96,24 @@ func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
 	})
 }
 
-// ReportOptions say how a terminal is reported. The zero value, and nil in its place, is good.
+// ReportOptions configure the report of a terminal. The zero value is ready to use.
 type ReportOptions struct {
-	// NotCancellable says that the client may not end the command with terminal/cancel.
+	// NotCancellable prevents the client from ending the command with terminal/cancel.
 	NotCancellable bool
 }
 
-// Report begins to report a terminal, from the beginning of the output that is kept. It does not block, so that a hook
-// for events may call it (acpterm.StartEvent). The report ends when the terminal is released and all is sent; until
-// then the output is kept. For a terminal that is reported already, and after Close, Report does nothing. Nil options
-// are the defaults.
+// Report begins to report a terminal, from the beginning of its kept output. It does not block, so an event hook may
+// call it (acpterm.StartEvent). The report ends when the terminal is released and everything is sent. Until then, the
+// output is kept. Report does nothing after Close, or if the terminal is already reported. If options is nil, the
+// defaults apply.
 //
-// A client that connects again needs a new Reporter, and a Report of each terminal that it may show.
+// A client that reconnects needs a new Reporter, and a Report of each terminal that it may show.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {
 	cancellable := options == nil || !options.NotCancellable
 	r.report(t, v2Voice{t, cancellable}, cancellable)
 }
 
-// report is Report, with a voice.
+// report is Report with a given voice.
 func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	key := terminalKey{t.SessionID(), t.ID()}
 	r.mu.Lock()
@@ -135,11 +136,11 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	})
 }
 
-// Replay sends again what a session's terminals are, those that are reported: for a session/resume with a replayFrom,
-// whose handler answers when Replay has returned. It returns when all that there was at the call has been sent, or when
-// ctx ends or the connection fails, with an *Error.
+// Replay reports a session's terminals again from the beginning. Call it in the handler of a session/resume with a
+// replayFrom, and answer the request after Replay returns. Replay returns when everything that existed at the call has
+// been sent. It fails with an *Error if ctx ends or the connection fails.
 //
-// A released terminal is not in it, so an agent keeps those that it wants to show again.
+// Released terminals are not replayed. An agent that wants to show a terminal again must not release it.
 func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error {
 	r.mu.Lock()
 	var all []*report
@@ -162,16 +163,17 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 	return nil
 }
 
-// Flush waits until all has been sent that there is of a terminal at the call: its output, and if it has ended, how. A
-// terminal that is not reported, or not any more, has nothing to wait for. It fails with an *Error when ctx ends or the
-// connection has failed.
+// Flush waits until the terminal's state at the call has been sent: its output and, if the command has ended, its exit
+// status. It returns at once if the terminal is not reported, or no longer reported. It fails with an *Error if ctx
+// ends or the connection has failed.
 //
-// The schema wants a terminal's end to be sent before the state_update that no longer lists it as background work.
+// The schema requires agents to send a terminal's end before the state_update that no longer lists it as background
+// work.
 func (r *Reporter) Flush(ctx context.Context, t *acpterm.Terminal) error {
 	return r.flush(ctx, t.SessionID(), t.ID())
 }
 
-// flush is Flush by a terminal's ids.
+// flush is Flush for a terminal's ids.
 func (r *Reporter) flush(ctx context.Context, session acpterm.SessionID, id acpterm.TerminalID) error {
 	r.mu.Lock()
 	p := r.reports[terminalKey{session, id}]
@@ -209,7 +211,7 @@ func (r *Reporter) await(ctx context.Context, p *report) error {
 	}
 }
 
-// drop ends the report of a terminal before all is sent.
+// drop ends the report of a terminal before everything is sent.
 func (r *Reporter) drop(session acpterm.SessionID, id acpterm.TerminalID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,7 +220,7 @@ func (r *Reporter) drop(session acpterm.SessionID, id acpterm.TerminalID) {
 	}
 }
 
-// progressLocked wakes those that await.
+// progressLocked wakes the callers of await. The caller must hold r.mu.
 func (r *Reporter) progressLocked() {
 	if r.changed != nil {
 		close(r.changed)
@@ -226,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports; the terminals are not touched. It returns when the reports have ended, but does not wait for
-// a write that the client does not read: that one ends with the connection.
+// Close stops all reports. It does not touch the terminals. It returns when the reports have ended, but does not wait
+// for a write that the client does not read. Such a write ends with the connection.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)
@@ -235,7 +237,7 @@ func (r *Reporter) Close() {
 	r.reported.Wait()
 }
 
-// failed is the error of a call after the end of r.ctx.
+// failed returns the error of a call after the end of r.ctx.
 func (r *Reporter) failed(id acpterm.TerminalID) error {
 	return &Error{Method: methodUpdate, TerminalID: id, Err: context.Cause(r.ctx)}
 }
@@ -253,7 +255,7 @@ func (r *Reporter) post(session acpterm.SessionID, update any) *notification {
 type notification struct {
 	reporter *Reporter
 	params   sessionUpdate
-	written  chan struct{} // closed after the write, or instead of it
+	written  chan struct{} // closed after the write, or if the Reporter has ended
 }
 
 // write writes the notification, unless the Reporter has ended.
@@ -268,11 +270,11 @@ func (n *notification) write() {
 		return
 	}
 	if err := r.notify(r.ctx, methodUpdate, n.params); err != nil {
-		r.stop(err) // the client may have got a part of it
+		r.stop(err) // the client may have received part of it
 	}
 }
 
-// await returns when the notification is written, with the error of that or of ctx.
+// await waits until the notification is written. It returns the error of the write or of ctx.
 func (n *notification) await(ctx context.Context) error {
 	select {
 	case <-n.written:

@@ -1,6 +1,6 @@
 package agent_test
 
-// What a client has of a terminal that is reported to it.
+// The client's state of a reported terminal.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reported is a terminal whose command writes what the test says.
+// reported is a terminal whose command writes the pieces given by the test.
 type reported struct {
 	*acpterm.Terminal
 	manager *acpterm.Manager
@@ -32,7 +32,7 @@ type reported struct {
 	pieces  chan []byte
 }
 
-// newReported starts a command in the session "s" that exits with 7 when pieces is closed.
+// newReported starts a command in the session "s". It exits with 7 when pieces is closed.
 func newReported(t *testing.T, limit uint64) *reported {
 	r := &reported{pieces: make(chan []byte)}
 	r.manager = acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
@@ -59,7 +59,7 @@ func newReported(t *testing.T, limit uint64) *reported {
 	return r
 }
 
-// write has the command write, and returns when it has.
+// write makes the command write a piece, and returns after that.
 func (r *reported) write(piece []byte) {
 	r.written = append(r.written, piece...)
 	r.pieces <- piece
@@ -102,7 +102,7 @@ func TestReportOfACommand(t *testing.T) {
 	})
 }
 
-// What a command that has ended leaves running writes on, after the exit status.
+// Processes that outlive their command keep writing after the exit status.
 func TestReportOfWhatOutlivesItsCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		more := make(chan struct{})
@@ -131,8 +131,8 @@ func TestReportOfWhatOutlivesItsCommand(t *testing.T) {
 	})
 }
 
-// A client has exactly the bytes that were written, but for those that were dropped before it read them: whatever the
-// pieces, also of invalid UTF-8, however it reads, replays and connects again.
+// A client has exactly the bytes of the output, except those dropped before it read them. This holds for any pieces,
+// also of invalid UTF-8, and however the client reads, replays and reconnects.
 func TestClientHasWhatWasWritten(t *testing.T) {
 	drops, seeds := 0, uint64(longtest.Times(15, 80))
 	for seed := range seeds {
@@ -153,7 +153,7 @@ func TestClientHasWhatWasWritten(t *testing.T) {
 				case 3:
 					l.resume()
 					require.NoError(t, r.Replay(t.Context(), "s"))
-				case 4: // sometimes to a client that has forgotten everything
+				case 4: // reconnect, sometimes to a client without any state
 					l.cut()
 					r.Close()
 					if random.IntN(2) == 0 {
@@ -200,11 +200,11 @@ func (l *link) isReading() bool {
 	}
 }
 
-// requireMirrored compares what a client that has read everything has with what was written.
+// requireMirrored compares the output of a client that has read everything with the command's output.
 func requireMirrored(t *testing.T, term *reported, m *mirror, limit uint64, whole bool, seed uint64) {
 	t.Helper()
 	got := m.terminal(term.ID()).output
-	withheld := 3 // of a character that is not whole yet
+	withheld := 3 // of an incomplete character
 	if whole {
 		withheld = 0
 	}
@@ -218,7 +218,7 @@ func requireMirrored(t *testing.T, term *reported, m *mirror, limit uint64, whol
 	require.Fail(t, "the client has other bytes", "seed %d: %d bytes of %d", seed, len(got), len(term.written))
 }
 
-// randomOutput is what is written at once, mostly little.
+// randomOutput returns the output of one write. Most writes are small.
 func randomOutput(random *rand.Rand) []byte {
 	sizes := []int{20, 20, 20, 20, 20, 20, 5000, 5000, 5000, 150_000}
 	size := random.IntN(sizes[random.IntN(len(sizes))])
@@ -227,10 +227,10 @@ func randomOutput(random *rand.Rand) []byte {
 	for b.Len() < size {
 		b.WriteString(alphabet[random.IntN(len(alphabet))])
 	}
-	return b.Bytes()[:size] // which may be in the middle of a character
+	return b.Bytes()[:size] // may end in the middle of a character
 }
 
-// A client that reads again has the end of the output in few messages.
+// A client that resumes reading gets the end of the output in a few messages.
 func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMirror(t)
@@ -255,7 +255,7 @@ func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
 	})
 }
 
-// A report may begin before the connection is made. It ends with the connection.
+// A report may begin before the connection exists. It ends with the connection.
 func TestReportOverAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
@@ -272,7 +272,7 @@ func TestReportOverAConnection(t *testing.T) {
 				return nil, nil
 			}))
 		defer client.Close()
-		// The client's first request comes before the agent has its connection.
+		// The client sends its first request before the agent has its connection.
 		answered := make(chan error)
 		go func() { answered <- client.Call(context.Background(), "session/resume", nil, nil) }()
 		synctest.Wait()
@@ -294,8 +294,8 @@ func TestReportOverAConnection(t *testing.T) {
 	})
 }
 
-// A command that prints much ends at its own speed though the client never reads, and the memory for what waits has a
-// bound.
+// A command with much output ends at its own speed even if the client never reads, and the memory for waiting messages
+// is bounded.
 func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
 	const size = 8 << 20
 	request := child(t, "flood")
@@ -336,7 +336,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// flood is a command that prints much.
+// flood is a command with much output.
 func flood(w io.Writer) {
 	line := strings.Repeat("0123456789abcde\n", 64)
 	for range (8 << 20) / len(line) {
@@ -377,7 +377,7 @@ func TestFlushWaitsForWhatThereIs(t *testing.T) {
 	})
 }
 
-// After a write that failed nothing is sent, and a Flush that waits fails.
+// After a failed write, nothing is sent, and a waiting Flush fails.
 func TestReporterOfABrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMirror(t)

@@ -1,7 +1,7 @@
 package agent
 
-// Results, read as ACP's schema says: required properties must be present, and a property that is marked
-// x-deserialize-default-on-error counts as absent when it has another type.
+// The results of requests. They are read as ACP's schema says: required properties must be present, and properties
+// marked x-deserialize-default-on-error count as absent if they have another type.
 
 import (
 	"encoding/json"
@@ -10,11 +10,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// members are an object's properties. The names of a map's keys are case-sensitive; encoding/json matches those of a
-// struct's fields in any case.
+// members are an object's properties. Map keys are case-sensitive, but encoding/json matches struct fields in any case.
 type members map[string]json.RawMessage
 
-// readMembers reads an object; nil if the data is of another type.
+// readMembers reads an object. It returns nil if the data has another type.
 func readMembers(data *json.RawMessage) (m members) {
 	if data == nil || json.Unmarshal(*data, &m) != nil {
 		return nil
@@ -22,7 +21,7 @@ func readMembers(data *json.RawMessage) (m members) {
 	return m
 }
 
-// lenient returns a property, nil if it is absent, null or of another type.
+// lenient returns a property, or nil if it is absent, null or of another type.
 func lenient[T any](m members, name string) *T {
 	var v *T
 	if json.Unmarshal(m[name], &v) != nil {

@@ -1,6 +1,6 @@
 package agent
 
-// A command with a timeout, as https://agentclientprotocol.com/protocol/v1/terminals recommends.
+// Commands with a timeout, run as https://agentclientprotocol.com/protocol/v1/terminals recommends.
 
 import (
 	"context"
@@ -9,52 +9,53 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// RunOptions say how Run runs a command. The zero value is good.
+// RunOptions configure Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is how long the command may run, from the client's answer to the create on. 0: until ctx ends.
+	// Timeout is how long the command may run, counted from the client's answer to the create. If 0, it may run until
+	// ctx ends.
 	Timeout time.Duration
-	// Created is called with the new terminal, to show it in a tool call with Terminal.Content. The command and its
-	// timeout run concurrently, but Run continues, and kills a command that still runs, only after Created has
-	// returned. Nil: nothing is called.
+	// Created, if not nil, is called with the new terminal. It can show the terminal in a tool call with
+	// Terminal.Content. The command and its timeout run concurrently, but Run continues, and kills a command that still
+	// runs, only after Created has returned.
 	Created func(*Terminal)
 }
 
-// Outcome says whether a command ended before its timeout.
+// Outcome reports whether a command ended before its timeout.
 type Outcome string
 
-// The outcomes. The empty one is a Run that failed before either.
+// The outcomes. Outcome is empty if Run failed before the end of the command or the timeout.
 const (
-	// Completed is a command that ended before its timeout, successfully or not: Result.ExitStatus says how.
+	// Completed means that the command ended before its timeout, successfully or not. See Result.ExitStatus.
 	Completed Outcome = "completed"
-	// TimedOut is a command that had not ended after RunOptions.Timeout, and was killed. If it ended right
-	// before the kill, its ExitStatus says how.
+	// TimedOut means that the command did not end within RunOptions.Timeout and was killed. If it ended right before
+	// the kill, ExitStatus reports how.
 	TimedOut Outcome = "timed out"
 )
 
 // Result is the result of Run.
 type Result struct {
 	Outcome Outcome
-	// Output is the end of the output, up to the terminal's limit; Truncated says that its beginning is missing.
+	// Output is the end of the output, up to the terminal's limit. Truncated reports whether its beginning is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output, if the request asked for it (AskForHead) and
-	// the client has it; else nil.
+	// Head is the beginning of the output. It is nil if the request did not ask for it (AskForHead) or the client does
+	// not support it.
 	Head *Head
-	// ExitStatus is how the command ended; nil if the client did not say.
+	// ExitStatus is the exit status of the command, or nil if the client did not report it.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID is the id of the terminal, which is released; empty if none was created.
+	// TerminalID is the id of the terminal, which has been released. It is empty if no terminal was created.
 	TerminalID acpterm.TerminalID
 }
 
 // Run creates a terminal, waits for the command to end, kills it after its timeout, reads the final output and releases
-// the terminal. It sends each request after the answers to those before it; a kill is sent while the wait is pending,
-// and the output is read after the answers to both.
+// the terminal. It sends each request after the answers to the requests before it, with one exception: a kill is sent
+// while the wait is pending, and the output is read after the answers to both.
 //
-// A terminal that was created is always released: also if the client answers a request with an error or too late (see
-// ClientOptions.Grace), if ctx ends, or if RunOptions.Created panics. After the end of ctx only the release is sent.
+// Run always releases the terminal, even if the client answers a request with an error or too late (see
+// ClientOptions.Grace), if ctx ends, or if RunOptions.Created panics. After ctx has ended, Run sends only the release.
 //
-// With an error the result still has what is known: a command whose timeout expired is TimedOut even if the client then
-// failed to kill it. The error joins those of all requests that failed.
+// If Run fails, the result contains everything known so far. For example, a command whose timeout expired is TimedOut
+// even if the client then failed to kill it. The error joins the errors of all failed requests.
 func (c *Client) Run(
 	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
 ) (result Result, err error) {
@@ -74,14 +75,14 @@ func (c *Client) Run(
 	return result, err
 }
 
-// finish waits for the command, kills it if that expires, and reads the final output.
+// finish waits for the command, kills it when expired fires, and reads the final output.
 func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <-chan time.Time) (err error) {
 	select {
 	case <-w.answered:
 	case <-expired:
 	case <-ctx.Done():
 	}
-	// A command that has ended is Completed, even if the callback took longer than the timeout.
+	// An ended command is Completed, even if the callback took longer than the timeout.
 	if !w.isAnswered() && ctx.Err() != nil {
 		w.cancel(context.Cause(ctx))
 	}
@@ -117,12 +118,12 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 // exitWait is a pending terminal/wait_for_exit.
 type exitWait struct {
 	cancelRequest context.CancelCauseFunc
-	answered      chan struct{}              // closed when it is answered or cancelled
+	answered      chan struct{}              // closed when the request is answered or cancelled
 	status        acpterm.TerminalExitStatus // valid once answered is closed
-	err           error                      // likewise
+	err           error                      // valid once answered is closed
 }
 
-// beginWait sends a wait. Its caller has to cancel it; the end of ctx does not.
+// beginWait sends a wait. The caller must cancel it; the end of ctx does not.
 func (t *Terminal) beginWait(ctx context.Context) *exitWait {
 	r := t.sendWait(ctx)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -134,7 +135,7 @@ func (t *Terminal) beginWait(ctx context.Context) *exitWait {
 	return w
 }
 
-// cancel cancels the request, if it is not answered, and returns when the cancellation is queued.
+// cancel cancels the request, if it has not been answered, and returns when the cancellation is queued.
 func (w *exitWait) cancel(cause error) {
 	w.cancelRequest(cause)
 	<-w.answered

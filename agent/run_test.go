@@ -1,6 +1,6 @@
 package agent_test
 
-// Run against clients with a fault at each of its requests.
+// Run with clients that fail at each of its requests.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The requests of a Run whose command times out, and of one whose command ends.
+// The requests of a Run whose command times out, and of a Run whose command ends.
 const (
 	timedOut  = "create wait_for_exit kill output release"
 	completed = "create wait_for_exit output release"
@@ -37,7 +37,7 @@ func TestRunWithEachClient(t *testing.T) {
 		takes     time.Duration
 		requests  string
 		err       error
-		cancels   int // at least
+		cancels   int // the minimum
 	}{
 		// The command runs until it is killed.
 		{"create", none, false, agent.TimedOut, true, timeout, timedOut, nil, 0},
@@ -117,7 +117,7 @@ func TestRunWithEachClient(t *testing.T) {
 	}
 }
 
-// The context ends at each request: the terminal is released, also one that is created later.
+// The terminal is released if the context ends at any request, even if the client creates it later.
 func TestRunReleasesWhenItsContextEnds(t *testing.T) {
 	for _, tt := range []struct{ method, requests string }{
 		{acpterm.MethodCreate, "create release"},
@@ -163,7 +163,7 @@ func TestRunReleasesWhenTheCallbackPanics(t *testing.T) {
 	})
 }
 
-// The timeout begins with the create's answer and includes the callback, but a command that ends during the callback is
+// The timeout begins with the create's answer and includes the callback. A command that ends during the callback is
 // Completed.
 func TestRunTimesTheCallback(t *testing.T) {
 	for _, tt := range []struct {

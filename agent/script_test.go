@@ -1,7 +1,7 @@
 package agent_test
 
-// A client with a configurable fault for each method. It runs in a bubble of testing/synctest, which also fails the test
-// if a goroutine is left.
+// A client with a configurable fault for each method. It runs in a bubble of testing/synctest, which also fails the
+// test if a goroutine remains.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// fault is how the client handles a method.
+// fault is the client's fault in handling a method.
 type fault string
 
 const (
@@ -37,7 +37,7 @@ const delay = 5 * time.Second
 // scripted is a client's handler.
 type scripted struct {
 	faults    map[string]fault
-	results   map[string]string // in place of the default ones
+	results   map[string]string // instead of the default results
 	errors    map[string]*jsonrpc2.Error
 	completes bool // the command ends by itself
 	on        func(method string)
@@ -50,13 +50,13 @@ type scripted struct {
 	ended <-chan struct{}
 }
 
-// requests returns what the client has read, but for cancellations.
+// requests returns the requests that the client has read, except cancellations.
 func (s *scripted) requests() string {
 	synctest.Wait()
 	return strings.Join(s.seen, " ")
 }
 
-// Handle is called by the goroutine that reads.
+// Handle is called by the reading goroutine.
 func (s *scripted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	s.params[req.Method] = *req.Params
 	if req.Method == acpterm.MethodCancelRequest {

@@ -1,6 +1,6 @@
 package agent
 
-// ACP's framing for an agent on jsonrpc2.
+// ACP's framing for agents on jsonrpc2.
 
 import (
 	"io"
@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// maxLine is how many bytes a line of the client may have.
+// maxLine is the maximum length in bytes of a line from the client.
 const maxLine = 64 << 20
 
-// NewStream returns a stream of the messages of a connection to a client, one per line, for jsonrpc2.NewConn. It logs
-// and skips lines other than messages, where the streams of jsonrpc2 end the connection. It also skips errors without
-// an id, such as the answer to a debugging print on the agent's standard output; jsonrpc2 would take them for the
+// NewStream returns a stream for jsonrpc2.NewConn. It carries the messages of a connection to a client, one per line.
+// It logs and skips all other lines, while the streams of jsonrpc2 end the connection. It also skips errors without an
+// id, such as the answer to a debugging print on the agent's standard output. jsonrpc2 would mistake them for the
 // answer to its first request. If conn is nil, the connection has ended.
 func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
 	skipped := func(_ []byte, size int64, f *wire.Fault) {

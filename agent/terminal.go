@@ -1,6 +1,6 @@
 package agent
 
-// Terminal: the requests for one terminal.
+// Terminal: the requests about one terminal.
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Terminal is a terminal of the client. All methods may be called concurrently. Those with a context return when it
-// ends. After Release they fail with acpterm.ErrTerminalNotFound and send nothing.
+// Terminal is a terminal of the client. All methods may be called concurrently. Methods with a context return when it
+// ends. After Release, they fail with acpterm.ErrTerminalNotFound and send nothing.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
 	id      acpterm.TerminalID
 
 	mu         sync.Mutex
-	released   chan struct{} // nil before Release; closed when the client has answered it
+	released   chan struct{} // nil before Release; closed after the client's answer
 	releaseErr error
 }
 
-// ID is the terminal's id, which the client chose.
+// ID returns the terminal's id. The client chose it.
 func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 
-// SessionID is the id of the terminal's session.
+// SessionID returns the id of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output returns the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
+// Output returns the current output with terminal/output. Its ExitStatus is nil while the command runs.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,13 +42,14 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits until the command has ended, with terminal/wait_for_exit. When ctx ends first, the request is cancelled
-// and the command runs on. A client that does not know the status returns one with neither an exit code nor a signal.
+// Wait waits until the command has ended, with terminal/wait_for_exit. If ctx ends first, Wait cancels the request and
+// the command keeps running. If the client does not know the exit status, the status has neither an exit code nor a
+// signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }
 
-// sendWait is the part of Wait that does not block; readWait reads its answer.
+// sendWait is the non-blocking part of Wait. readWait reads its answer.
 func (t *Terminal) sendWait(ctx context.Context) *request {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	return t.send(ctx, acpterm.MethodWaitForExit, request)
@@ -65,18 +66,18 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 	return status, nil
 }
 
-// Kill ends the command, with terminal/kill. Its output can still be read.
+// Kill ends the command with terminal/kill. Its output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
-// Release ends the command and invalidates the terminal's id, with terminal/release. The request is sent once, even if
-// ctx has ended: ctx only bounds the wait for the answer. Further calls wait for the same answer and return the same
-// error. The answer that the client does not know the terminal is not an error.
+// Release ends the command and invalidates the terminal's id with terminal/release. The request is sent once, even if
+// ctx has ended: ctx only limits the wait for the answer. Further calls wait for the same answer and return the same
+// error. If the client answers that it does not know the terminal, Release succeeds.
 //
-// Other calls that are pending may fail. A terminal that a tool call shows has to be in it before (see Content).
+// Other pending calls may fail. To show the terminal in a tool call, add it before Release (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil
@@ -99,7 +100,7 @@ func (t *Terminal) Release(ctx context.Context) error {
 	}
 }
 
-// awaitRelease returns at the latest when the connection closes.
+// awaitRelease receives the answer to the release. It returns when the connection closes at the latest.
 func (t *Terminal) awaitRelease(r *request) {
 	defer close(t.released)
 	_, err := r.answer(context.Background())
@@ -109,7 +110,7 @@ func (t *Terminal) awaitRelease(r *request) {
 	t.releaseErr = err
 }
 
-// send queues a request, unless Release was called.
+// send queues a request, unless Release has been called.
 func (t *Terminal) send(ctx context.Context, method string, params any) *request {
 	t.mu.Lock()
 	released := t.released != nil

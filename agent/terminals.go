@@ -1,6 +1,6 @@
 package agent
 
-// Terminals: a command of a tool call, run and shown in the way that the client has.
+// Terminals: commands of tool calls, run and shown in a way that the client supports.
 
 import (
 	"context"
@@ -13,40 +13,42 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Terminals runs commands in tool calls, for any kind of client: in the client's terminals where ACP v1 has them, else
-// in a Manager of the agent's. Those are shown as ACP v2 does, in v1 by the _meta convention of Zed if the client
-// advertises that, and otherwise as text when the command has ended.
+// Terminals runs commands in tool calls, for any kind of client. It uses the client's terminals where ACP v1 has them,
+// and otherwise a Manager of the agent. In v2, it shows the Manager's terminals as ACP v2 does. In v1, it shows them by
+// the _meta convention of Zed if the client advertises it, and otherwise as text when the command has ended.
 //
-// It is experimental, as ACP v2 is. All methods may be called concurrently.
+// It is experimental, like ACP v2. All methods may be called concurrently.
 type Terminals struct {
-	manager  *acpterm.Manager // nil: the agent runs no command itself
+	manager  *acpterm.Manager // nil if the agent itself does not run commands
 	options  TerminalsOptions
 	reporter *Reporter
 	client   atomic.Pointer[toolClient] // nil before initialize
 }
 
-// toolClient is a client, and how it wants commands to be run and shown.
+// toolClient is a client, and its way to run and show commands.
 type toolClient struct {
 	*Client
 	version2 bool
-	metaKey  string // for output in _meta; empty: it is not shown so
+	metaKey  string // the key for output in _meta, or empty if the client does not use one
 }
 
-// TerminalsOptions configure Terminals. The zero value, and nil in its place, is good.
+// TerminalsOptions configure Terminals. The zero value is ready to use.
 type TerminalsOptions struct {
-	// ProtocolVersion is what the agent answers initialize with. 0: what the client asks for, and 2 if that is more.
+	// ProtocolVersion is the version in the agent's answer to initialize. If 0, it is the version that the client
+	// requests, but at most 2.
 	ProtocolVersion int
 	// Client are the options for the client's terminals. Their Grace is also how long Run waits for the client to read
-	// what it is told.
+	// the updates of the tool call.
 	Client ClientOptions
 	// Reporter are the options for the agent's own terminals.
 	Reporter ReporterOptions
 }
 
-// NewTerminals returns Terminals for one connection, which has to be made with its Handler. m runs commands where the
-// client does not; if it is nil, a Run fails there with an acpterm.CapabilityError. Nil options are the defaults.
+// NewTerminals returns Terminals for one connection. The connection must use its Handler. m runs commands for clients
+// that cannot run them. If m is nil, Run fails for those clients with an acpterm.CapabilityError. If options is nil,
+// the defaults apply.
 //
-// Terminals end with the connection and need no Close. The caller closes the Manager.
+// Terminals end with the connection and do not need a Close. The caller closes the Manager.
 func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	ts := &Terminals{manager: m}
 	if options != nil {
@@ -57,9 +59,9 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 }
 
 // Handler returns the handler for the connection. It reads the params of initialize, serves terminal/cancel, and passes
-// every other message to next, and initialize too. It answers an initialize whose params are not an object with -32602,
-// and if next is nil other requests with -32601. Handler does not block while the client reads its answers, so the
-// reading goroutine may call it.
+// every other message to next, including initialize. It answers with -32602 if the params of initialize are not an
+// object. If next is nil, it answers other requests with -32601. The handler does not block while the client reads its
+// answers, so the reading goroutine may call it.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }
@@ -69,7 +71,7 @@ type initializeHandler struct {
 	next      jsonrpc2.Handler
 }
 
-// Handle is for jsonrpc2.
+// Handle implements jsonrpc2.Handler.
 func (h *initializeHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	if req.Method == "initialize" && !req.Notif {
 		if err := h.terminals.initialize(conn, req.Params); err != nil {
@@ -80,7 +82,7 @@ func (h *initializeHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req
 	passOn(ctx, conn, req, h.next)
 }
 
-// initialize takes the client as the params of its initialize describe it.
+// initialize sets the client from the params of its initialize request.
 func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) error {
 	var raw json.RawMessage
 	if params != nil {
@@ -96,7 +98,7 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	}
 	c := &toolClient{version2: version >= 2}
 	if c.version2 {
-		capabilities.Terminal = false // a client of both versions has it for v1
+		capabilities.Terminal = false // a client of both versions sets it for v1
 	} else {
 		c.metaKey = metaOutputKey(capabilities)
 	}
@@ -105,45 +107,46 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter reports the agent's own terminals, also others than those of Run. The agent calls its Replay for a
-// session/resume.
+// Reporter returns the Reporter of the agent's own terminals. It may also report terminals other than those of Run. For
+// a session/resume, the agent calls its Replay.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
 // ToolCall is a tool call that runs one command.
 type ToolCall struct {
-	// ID is the tool call's id; no other of the session has it.
+	// ID is the tool call's id. It must be unique in the session.
 	ID string
-	// Title is what a person reads. Empty: the command.
+	// Title is the title shown to the user. If empty, it is the command.
 	Title string
-	// Own runs the command in the agent's Manager, also for a client with terminals.
+	// Own runs the command in the agent's Manager, even if the client has terminals.
 	Own bool
-	// Request is the command, and the session of the tool call.
+	// Request is the command and the session of the tool call.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is how long the command may run. 0: until ctx ends.
+	// Timeout is how long the command may run. If 0, it may run until ctx ends.
 	Timeout time.Duration
 }
 
 // ToolCallResult is the result of a tool call.
 type ToolCallResult struct {
 	Result
-	// Content is what Run has put into the tool call's content: an item for a terminal or for a text. A Content of the
-	// client's own terminal must not be sent again, since that is released.
+	// Content is the tool call's content that Run has sent: an item for a terminal or for a text. Do not send a Content
+	// of the client's own terminal again, because the terminal has been released.
 	Content []json.Marshaler
 }
 
 var errNoManager = errors.New("the agent has no Manager for its own commands")
 
-// Run runs a command in a tool call. It announces the tool call, shows the command in it, live where the client can,
-// and ends it: as completed if the command has exited with code 0, else as failed, or in v2 as cancelled if ctx has
-// ended. The agent sends nothing for it, but may add to it. In all else Run is Client.Run: a command whose time is over
-// is killed, the terminal is released, and with an error the result has what is known. If the connection ends, Run ends
-// the command, and its error wraps jsonrpc2.ErrClosed.
+// Run runs a command in a tool call. It announces the tool call, shows the command in it, live if the client can, and
+// ends it. The tool call ends as completed if the command has exited with code 0, in v2 as cancelled if ctx has ended,
+// and otherwise as failed. The agent does not have to send anything for the tool call, but may add to it. Otherwise,
+// Run is like Client.Run: it kills the command after its timeout and releases the terminal, and if it fails, the result
+// contains everything known so far. If the connection ends, Run ends the command, and its error wraps
+// jsonrpc2.ErrClosed.
 //
 // Before the client's initialize, Run fails with an acpterm.CapabilityError.
 //
-// Run returns when the client has been sent all of that. For a client that does not read it waits for the time of
-// ClientOptions.Grace at the most, which the error then says, and a tool call of which nothing was sent by then is not
-// sent any more; the command waits for nothing.
+// Run returns when it has sent everything to the client. If the client does not read, Run waits for at most
+// ClientOptions.Grace, and its error says so. If nothing of the tool call has been sent by then, it will not be sent.
+// The command never waits for the client.
 func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallResult, err error) {
 	client := ts.client.Load()
 	if client == nil {

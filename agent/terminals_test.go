@@ -1,6 +1,6 @@
 package agent_test
 
-// Run of Terminals: the same result for each kind of client, and what each is shown.
+// Run of Terminals: the same result for each kind of client, and the updates that each one gets.
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// initializes are the params of initialize of each kind of client. For "own" the agent runs the command itself, though
-// the client has terminals.
+// initializes are the params of initialize for each kind of client. For "own", the agent runs the command itself, even
+// though the client has terminals.
 var initializes = map[string]string{
 	"client": `{"protocolVersion":1,"clientCapabilities":{"terminal":true,"_meta":{"terminal_output":true}}}`,
 	"output": `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`,
@@ -33,19 +33,19 @@ var initializes = map[string]string{
 	"v2":     `{"protocolVersion":2,"info":{"name":"c","version":"1"},"clientCapabilities":{"terminal":true}}`,
 }
 
-// toolClient is a client of any kind, and the agent's end of its connection.
+// toolClient is a client of any kind, together with the agent's side of the connection.
 type toolClient struct {
 	t         *testing.T
 	kind      string
 	terminals *agent.Terminals
 	conn      *jsonrpc2.Conn   // the agent's
 	client    *jsonrpc2.Conn   // the client's
-	manager   *acpterm.Manager // the one that runs the commands
+	manager   *acpterm.Manager // runs the commands
 	mirror    *mirror
-	updates   []string      // the session/updates that it has read
-	reads     chan struct{} // closed when it reads
+	updates   []string      // the session/updates that the client has read
+	reads     chan struct{} // closed when the client reads
 	limit     *uint64       // of the commands' output
-	id        string        // of the tool calls; empty: "call-1"
+	id        string        // of the tool calls; if empty, "call-1"
 }
 
 var scripts = acptermtest.Commands{
@@ -62,7 +62,7 @@ var initialized = jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn
 	return nil, nil
 })
 
-// newToolClient connects a client. Its agent has its own manager unless the client has terminals.
+// newToolClient connects a client. Its agent has its own Manager unless the client has terminals.
 func newToolClient(t *testing.T, kind string, options *agent.TerminalsOptions) *toolClient {
 	c := &toolClient{t: t, kind: kind, mirror: newMirror(t), reads: make(chan struct{})}
 	close(c.reads)
@@ -86,7 +86,7 @@ func newToolClient(t *testing.T, kind string, options *agent.TerminalsOptions) *
 	return c
 }
 
-// Handle is called by the goroutine that reads.
+// Handle is called by the reading goroutine.
 func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	select {
 	case <-c.reads:
@@ -109,7 +109,7 @@ func (c *toolClient) run(ctx context.Context, command string, timeout time.Durat
 	return result, err
 }
 
-// shown is what the client shows of the tool call when it has read everything.
+// shown returns the tool call's status and output as the client shows them after it has read everything.
 func (c *toolClient) shown() (status, output string) {
 	synctest.Wait()
 	for _, u := range c.updates {
@@ -156,7 +156,7 @@ func TestToolCallOfEachClient(t *testing.T) {
 		for _, want := range []struct {
 			command, status, output, exit string
 			outcome                       agent.Outcome
-			shown                         map[string]string // by the kind of client; "": of all others
+			shown                         map[string]string // by the kind of client; the default is output
 		}{
 			{"pass", "completed", "one\ntwo\uFFFD\n", "exit code 0", agent.Completed,
 				map[string]string{"text": "```console\none\ntwo\uFFFD\n```", "v2": "one\ntwo\xff\n"}},
@@ -193,7 +193,7 @@ func TestToolCallOfEachClient(t *testing.T) {
 	})
 }
 
-// updatesOf is each update without the terminal's id, which differs.
+// updatesOf returns all updates. It replaces the terminal's id, which differs.
 func (c *toolClient) updatesOf(id acpterm.TerminalID) (all []string) {
 	synctest.Wait()
 	for _, u := range c.updates {
@@ -253,7 +253,7 @@ func TestUpdatesOfAToolCall(t *testing.T) {
 	})
 }
 
-// A command that cannot be created fails the tool call, which then shows why.
+// If the command cannot be created, the tool call fails and shows why.
 func TestToolCallThatCannotBeCreated(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		result, err := c.run(t.Context(), "missing", 0)
@@ -291,11 +291,11 @@ func TestToolCallIsCancelled(t *testing.T) {
 	})
 }
 
-// A client that never reads gets a command that runs, and Run returns after the grace with its result.
+// Even if the client never reads, the command runs, and Run returns its result after the grace.
 func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		if c.kind == "client" {
-			return // which cannot run a command without reading
+			return // this client cannot run a command without reading
 		}
 		c.reads = make(chan struct{})
 		begin := time.Now()
@@ -312,7 +312,7 @@ func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// Tool calls of which the client has read nothing do not pile up.
+// Completely unread tool calls do not pile up.
 func TestToolCallsThatNobodyReads(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		if c.kind == "client" {
@@ -330,7 +330,7 @@ func TestToolCallsThatNobodyReads(t *testing.T) {
 		require.Equal(t, "completed", status)
 		all := strings.Join(c.updates, "")
 		require.Contains(t, all, "call-1")
-		// One message may be in the connection, and another be written.
+		// One message may be in the connection, and another one in the process of being written.
 		require.NotContains(t, all, "call-3")
 		require.NotContains(t, all, "call-4")
 		if c.kind == "v2" {
@@ -339,7 +339,7 @@ func TestToolCallsThatNobodyReads(t *testing.T) {
 	})
 }
 
-// A text for which output was dropped says so, and its fence is longer than those in the output.
+// A text reports dropped output, and its fence is longer than the fences in the output.
 func TestToolCallAsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newToolClient(t, "text", nil)
@@ -352,7 +352,7 @@ func TestToolCallAsText(t *testing.T) {
 	})
 }
 
-// A client of v1 that misses output is told how much.
+// A client of v1 is told how many bytes of output it missed.
 func TestToolCallSaysWhatIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newToolClient(t, "output", nil)
@@ -413,7 +413,7 @@ func TestTerminalsWithoutAnyTerminal(t *testing.T) {
 	})
 }
 
-// An agent of v1 has a client of both versions as one of v1.
+// An agent of v1 treats a client of both versions as a client of v1.
 func TestTerminalsOfAnAgentOfVersion1(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newToolClient(t, "v2", &agent.TerminalsOptions{ProtocolVersion: 1})
@@ -425,7 +425,7 @@ func TestTerminalsOfAnAgentOfVersion1(t *testing.T) {
 	})
 }
 
-// Without its client a command has no one to run for.
+// A command ends when its client disconnects.
 func TestToolCallOfAClientThatGoes(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		time.AfterFunc(time.Minute, func() { c.client.Close() })
@@ -434,7 +434,7 @@ func TestToolCallOfAClientThatGoes(t *testing.T) {
 		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
 		require.Equal(t, time.Minute, time.Since(begin))
 		require.Empty(t, result.Outcome)
-		if c.kind != "client" { // whose own manager it is
+		if c.kind != "client" { // that kind of client owns the manager
 			require.NotEmpty(t, result.TerminalID)
 			require.Empty(t, c.manager.Terminals())
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// shown is a tool call that is being run.
+// shown is a running tool call.
 type shown struct {
 	*toolClient
-	manager  *acpterm.Manager // nil: the client runs the command
+	manager  *acpterm.Manager // nil if the client runs the command
 	reporter *Reporter
 	call     ToolCall
-	posted   []*notification // in their order
+	posted   []*notification // in order
 }
 
 // post queues an update.
@@ -28,7 +28,7 @@ func (s *shown) post(update any) *notification {
 	return n
 }
 
-// tell sends an update, unless the client does not read it within the grace.
+// tell sends an update. It withdraws the update if the client does not read it within the grace.
 func (s *shown) tell(ctx context.Context, update any) {
 	n := s.post(update)
 	if s.withGrace(ctx, n.await) != nil {
@@ -36,8 +36,8 @@ func (s *shown) tell(ctx context.Context, update any) {
 	}
 }
 
-// withdraw withdraws the tool call, with the report of its terminal. It reports false if a part of it is sent: later
-// parts may wait for the client then, and are those of few calls.
+// withdraw withdraws the tool call, with the report of its terminal. It reports false if part of it has been sent.
+// Later parts then stay in the queue, but only few calls are in this state.
 func (s *shown) withdraw(id acpterm.TerminalID) bool {
 	if !s.reporter.out.withdraw(s.posted[0]) {
 		return false
@@ -49,12 +49,12 @@ func (s *shown) withdraw(id acpterm.TerminalID) bool {
 	return true
 }
 
-// update is an update of the tool call that changes nothing.
+// update returns an update of the tool call that changes nothing.
 func (s *shown) update() toolCallUpdate {
 	return toolCallUpdate{SessionUpdate: "tool_call_update", ToolCallID: s.call.ID}
 }
 
-// announce begins the tool call. By the _meta convention the terminal has to be in it from the beginning.
+// announce begins the tool call. The _meta convention requires the terminal to be in it from the beginning.
 func (s *shown) announce() {
 	request := s.call.Request
 	update := s.update()
@@ -77,7 +77,7 @@ func (s *shown) announce() {
 	s.post(update)
 }
 
-// commandLine is a request's command for people. It has no variables, which may be secret.
+// commandLine returns a request's command as shown to the user. It omits variables, which may be secret.
 func commandLine(request acpterm.CreateTerminalRequest) string {
 	if len(request.Args) == 0 {
 		return request.Command
@@ -90,7 +90,7 @@ func (s *shown) byMeta() bool { return s.manager != nil && s.metaKey != "" }
 
 func (s *shown) metaContent() Content { return Content{TerminalID: acpterm.TerminalID(s.call.ID)} }
 
-// runHere runs the command in the Manager, at most until the Reporter ends, as it does with the connection.
+// runHere runs the command in the Manager. It ends the command if the Reporter ends, for example with the connection.
 func (s *shown) runHere(ctx context.Context, result *ToolCallResult) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -102,7 +102,7 @@ func (s *shown) runHere(ctx context.Context, result *ToolCallResult) (err error)
 	result.TerminalID = t.ID()
 	s.show(t, result)
 	err = result.await(ctx, t, s.call.Timeout)
-	// It ends what is left of the command, and with it the output.
+	// The release ends the remaining processes of the command, and so the output.
 	err = joinErrors(err, s.manager.Release(context.WithoutCancel(ctx), t.SessionID(), t.ID()))
 	if !s.version2 && !s.byMeta() {
 		result.Content = []json.Marshaler{textContent(fenced(result.Output, result.Truncated))}
@@ -149,7 +149,7 @@ func (r *Result) await(ctx context.Context, t *acpterm.Terminal, timeout time.Du
 	return err
 }
 
-// finish ends the tool call. failed is why it failed, if it did.
+// finish ends the tool call. failed is the error of the run, or nil.
 func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error) error {
 	update := s.update()
 	switch {
@@ -168,12 +168,12 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 	}
 	if len(result.Content) > 0 {
 		if _, isText := result.Content[0].(textContent); isText {
-			update.Content = result.Content // a terminal is there already, and a client may not know a released one
+			update.Content = result.Content // terminals were sent before, and a client may not know a released one
 		}
 	}
 	id := result.TerminalID
 	return s.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // nothing is reported of a client's terminal
+		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // returns at once for a client's terminal
 		last := s.post(update)
 		if err == nil {
 			err = last.await(ctx)
@@ -185,7 +185,7 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 	})
 }
 
-// fenced is output as a block of Markdown, which clients show texts as.
+// fenced returns output as a block of Markdown. Clients show texts as Markdown.
 func fenced(output string, truncated bool) string {
 	if truncated {
 		output = "[the beginning of the output is not shown]\n" + output

@@ -1,7 +1,8 @@
 package agent
 
-// Terminals of an agent in ACP v1, which has none: the convention of Zed and of the agents that it runs, by keys in the
-// _meta of a tool call and its updates. The tool call's id is the terminal's. A client only appends to what it shows.
+// The agent's own terminals in ACP v1. The protocol does not have them. This is the convention of Zed and of the agents
+// that it runs, by keys in the _meta of a tool call and its updates. The tool call's id is the terminal's id. Clients
+// only append to the output that they show.
 
 import (
 	"encoding/json"
@@ -15,8 +16,8 @@ const (
 	deltaKey  = "terminal_output_delta"
 )
 
-// metaOutputKey is the key for output that a client has advertised in the _meta of its capabilities; empty: none. The
-// agents in use prefer the delta where a client takes both, and mean the same by both.
+// metaOutputKey returns the key for output that a client advertises in the _meta of its capabilities, or "". If a
+// client supports both keys, existing agents prefer the delta. Both keys mean the same to them.
 func metaOutputKey(c acpterm.ClientCapabilities) string {
 	for _, key := range []string{deltaKey, outputKey} {
 		if string(c.Meta[key]) == "true" {
@@ -26,7 +27,7 @@ func metaOutputKey(c acpterm.ClientCapabilities) string {
 	return ""
 }
 
-// terminalInfo is the key terminal_info, of a tool call alone and not of its updates.
+// terminalInfo is the key terminal_info. Only a tool call has it, not its updates.
 type terminalInfo struct {
 	TerminalID string `json:"terminal_id"`
 	Cwd        string `json:"cwd,omitempty"`
@@ -51,7 +52,7 @@ type metaVoice struct {
 	key      string
 }
 
-// began is nothing: the tool call has announced the terminal.
+// began returns nil: the tool call has already announced the terminal.
 func (v metaVoice) began(bool, bool) any { return nil }
 
 func (v metaVoice) wrote(c acpterm.Chunk, _ bool) any {

@@ -1,8 +1,8 @@
 package agent
 
-// The messages of ACP v2 that concern an agent's terminals, as far as they are sent, by the names of its schema
-// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0; internal/conformance/testdata/schema has the part
-// about terminals).
+// The messages about an agent's terminals that this package sends in ACP v2. Their names are those of its schema
+// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0). internal/conformance/testdata/schema contains the
+// part about terminals.
 
 import (
 	"encoding/base64"
@@ -22,8 +22,8 @@ type sessionUpdate struct {
 	Update    any               `json:"update"`
 }
 
-// terminalUpdate changes what the client has of a terminal (schema type TerminalUpdate). An absent field changes
-// nothing.
+// terminalUpdate changes the client's state of a terminal (schema type TerminalUpdate). An absent field does not change
+// anything.
 type terminalUpdate struct {
 	SessionUpdate string                      `json:"sessionUpdate"` // "terminal_update"
 	TerminalID    acpterm.TerminalID          `json:"terminalId"`
@@ -31,7 +31,7 @@ type terminalUpdate struct {
 	Cwd           string                      `json:"cwd,omitempty"`
 	Output        *terminalOutput             `json:"output,omitempty"`
 	ExitStatus    *acpterm.TerminalExitStatus `json:"exitStatus,omitempty"`
-	Capabilities  json.RawMessage             `json:"capabilities,omitempty"` // null: none
+	Capabilities  json.RawMessage             `json:"capabilities,omitempty"` // null removes them
 }
 
 // The values of terminalUpdate.Capabilities (schema type TerminalCapabilities).
@@ -40,22 +40,22 @@ const (
 	canBeCancelled = `{"cancel":{}}`
 )
 
-// terminalOutput takes the place of all output that the client has (schema type TerminalOutput).
+// terminalOutput replaces the client's whole output (schema type TerminalOutput).
 type terminalOutput struct {
 	Data rawBytes `json:"data"`
 }
 
-// terminalOutputChunk is appended to the output that the client has (schema type TerminalOutputChunk).
+// terminalOutputChunk is appended to the client's output (schema type TerminalOutputChunk).
 type terminalOutputChunk struct {
 	SessionUpdate string             `json:"sessionUpdate"` // "terminal_output_chunk"
 	TerminalID    acpterm.TerminalID `json:"terminalId"`
 	Data          rawBytes           `json:"data"`
 }
 
-// rawBytes are base64 in JSON. It is a string so that a message which waits to be written holds no copy.
+// rawBytes are base64 in JSON. The type is a string so that a queued message does not hold a copy.
 type rawBytes string
 
-// MarshalJSON writes padded base64 of the standard alphabet.
+// MarshalJSON writes padded base64 with the standard alphabet.
 func (b rawBytes) MarshalJSON() ([]byte, error) {
 	quoted := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
 	quoted = append(quoted, '"')

@@ -1,5 +1,6 @@
-// Package agentproc runs an agent's process: it starts the agent from an exec.Cmd, makes its standard input and output
-// a connection, and ends the agent with all that it started. stderr.go has the agent's standard error.
+// Package agentproc runs an agent's process. It starts the agent from an exec.Cmd, turns its standard input and output
+// into a connection, and ends the agent with all processes that it started. stderr.go handles the agent's standard
+// error.
 package agentproc
 
 import (
@@ -27,28 +28,28 @@ import (
 
 // Options configure Start. The zero value is ready to use.
 type Options struct {
-	// Grace is how long the agent may take to exit after the end of its standard input, and then how long its remaining
-	// processes may take after SIGTERM. Zero means 5 seconds each, a negative Grace no time at all.
+	// Grace is how long to wait for the agent to exit after the end of its standard input, and then for its remaining
+	// processes to exit after SIGTERM. If 0, it is 5 seconds each. If negative, they get no time.
 	Grace time.Duration
 
-	// Stderr is called with each line of the agent's standard error, without its end, in valid UTF-8. The agent chooses
-	// the text: see package display before you show it to a user. A line of more than 16 KiB comes in pieces. Stderr is
-	// called from one goroutine, in order, and must call neither Close nor Kill, which wait for it. A panic is logged.
-	// The agent never waits for Stderr: up to 1 MiB of lines is queued, further lines are dropped, and their number is
-	// logged. If nil, Logger gets the lines, at level Info. Stderr is not called if exec.Cmd.Stderr is set.
+	// Stderr is called with each line of the agent's standard error, in valid UTF-8 without the line ending. The agent
+	// chooses the text: see package display before you show it to a user. A line of more than 16 KiB comes in pieces.
+	// One goroutine calls Stderr, in order. Stderr must not call Close or Kill, which wait for it. A panic is logged.
+	// The agent never waits for Stderr: up to 1 MiB of lines is queued. Further lines are dropped, and their number is
+	// logged. If nil, the lines go to Logger at level Info. Stderr is not called if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger gets the agent's standard error if Stderr is nil, and the number of dropped lines. If nil, it is
+	// Logger logs the agent's standard error if Stderr is nil, and the number of dropped lines. If nil, it is
 	// slog.Default(). A panic of Stderr always goes to slog.Default().
 	Logger *slog.Logger
 }
 
-// Process is an agent's process with all that it starts. It is also the connection to the agent, for Handler.Filter of
-// acpterm: Read reads the agent's standard output, Write writes to its standard input. All methods may be called
-// concurrently.
+// Process is an agent's process, with all processes that it starts. It is also the connection to the agent, for
+// Handler.Filter of acpterm: Read reads the agent's standard output, and Write writes to its standard input. All
+// methods may be called concurrently.
 //
-// When the agent exits by itself, its remaining processes are ended as by Close, from SIGTERM on, so that Read reaches
-// its end.
+// When the agent exits by itself, its remaining processes are ended as by Close, starting with SIGTERM, so that Read
+// reaches the end of the output.
 type Process struct {
 	cmd       *exec.Cmd
 	grace     time.Duration
@@ -61,18 +62,18 @@ type Process struct {
 	closing latch.Latch // Close was called
 	forced  latch.Latch // Kill was called: skip to SIGKILL
 	exited  latch.Latch // exit and exitErr are set
-	ended   latch.Latch // no process of it is left; waitErr and closeErr are set
-	closed  latch.Latch // no process, goroutine or file of it is left
+	ended   latch.Latch // all its processes have ended; waitErr and closeErr are set
+	closed  latch.Latch // all its processes, goroutines and files are gone
 	exit    proc.Exit
 	exitErr error
 
-	waitErr, closeErr error // once ended
+	waitErr, closeErr error // valid once ended is set
 
 	reading  sync.Mutex  // held over each read of standard output, so that its bytes stay in order
 	draining latch.Latch // standard output is being read into rest
 	drained  latch.Latch // rest is complete, and standard output closed
 	mu       sync.Mutex
-	rest     bytes.Buffer // under mu, once drained
+	rest     bytes.Buffer // guarded by mu, valid once drained is set
 }
 
 var _ io.ReadWriteCloser = (*Process)(nil)
@@ -80,23 +81,23 @@ var _ io.ReadWriteCloser = (*Process)(nil)
 const (
 	defaultGrace = 5 * time.Second
 
-	// maxRest and maxRestWait bound the reading of a pipe whose agent is gone. A pipe holds less, and is then at its
-	// end, unless a process that the system does not show holds it.
+	// maxRest and maxRestWait limit the reading of a pipe after the agent's end. A pipe holds less and then ends,
+	// unless a process that the system does not show holds it.
 	maxRest     = 1 << 20
 	maxRestWait = time.Second
 )
 
 // Start starts an agent. cmd is as for exec.Cmd.Start, without Stdin and Stdout. The Process owns cmd from then on,
-// also if Start fails: do not call its methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr or
-// Options.Stderr is set, lines on standard error are logged. Nil options are the defaults.
+// even if Start fails. Do not call cmd's methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr or
+// Options.Stderr is set, lines on standard error are logged. If options is nil, the defaults apply.
 //
-// On Unix the agent leads a session of its own, in addition to the attributes in cmd.SysProcAttr, and its environment
-// has a mark by which Close finds processes that left the session. On Windows it runs in a job object. When the host
-// dies, the agent's standard input ends; on Windows the agent ends too. Manager.Reaped does not serve agents: in a host
-// that reaps every child, Wait fails with ErrExitLost before Linux 6.15.
+// On Unix, the agent leads its own session, in addition to the attributes in cmd.SysProcAttr. Close finds processes
+// that left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. When the host
+// dies, the agent's standard input ends. On Windows, the agent ends too. Manager.Reaped does not serve agents: in a
+// host that reaps every child, Wait fails with ErrExitLost before Linux 6.15.
 //
-// ctx bounds the call but not the agent's life: call Close. If cmd comes from exec.CommandContext, the end of its
-// context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
+// ctx limits the call but not the agent's life. Call Close to end the agent. If cmd comes from exec.CommandContext, the
+// end of its context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
 //
 // Start fails with an *acpterm.Error of kind ErrCancelled if ctx has ended; ErrInvalidParams with Field "cmd",
 // "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
@@ -120,7 +121,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, erro
 	return p, nil
 }
 
-// check fails for a command that cannot be started as an agent.
+// check returns an error for a command that cannot be started as an agent.
 func check(ctx context.Context, cmd *exec.Cmd) error {
 	e := &acpterm.Error{Op: "start agent", Kind: acpterm.ErrInvalidParams}
 	e.Reason = "must be nil: the Process is its other end"
@@ -141,7 +142,7 @@ func check(ctx context.Context, cmd *exec.Cmd) error {
 	return e
 }
 
-// start starts the process. If it fails, no process or file is left.
+// start starts the process. If it fails, it leaves no process and no open file.
 func (p *Process) start(options Options) error {
 	its, err := p.openPipes(options)
 	if err == nil {
@@ -166,7 +167,7 @@ func (p *Process) start(options Options) error {
 	return err
 }
 
-// openPipes opens the pipes, and returns the agent's ends of them.
+// openPipes opens the pipes and returns the agent's ends.
 func (p *Process) openPipes(options Options) (its []*os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -188,7 +189,7 @@ func (p *Process) openPipes(options Options) (its []*os.File, err error) {
 	return its, nil
 }
 
-// closePipes closes this end of the pipes that were opened: a nil file may be closed.
+// closePipes closes this side of the open pipes. Closing a nil file is safe.
 func (p *Process) closePipes() {
 	p.stdin.Close()
 	p.stdout.Close()
@@ -197,14 +198,14 @@ func (p *Process) closePipes() {
 	}
 }
 
-// startError is the error for an agent that did not start.
+// startError returns the error for an agent that did not start.
 func startError(cmd *exec.Cmd, err error) error {
 	e := &acpterm.Error{Op: "start agent", Kind: acpterm.ErrInternal, Command: cmd.Path, Err: err}
 	_, dirErr := os.Stat(cmp.Or(cmd.Dir, "."))
 	switch {
 	case errors.Is(err, proc.ErrForeignGroup):
 		e.Kind, e.Field = acpterm.ErrInvalidParams, "cmd.SysProcAttr"
-	case dirErr != nil: // the system's error does not tell it from the program
+	case dirErr != nil: // the system's error does not distinguish it from the program
 		e.Kind, e.Field, e.Err = acpterm.ErrInvalidParams, "cmd.Dir", dirErr
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = acpterm.ErrCommandNotFound
@@ -215,8 +216,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads the agent's standard output. It returns io.EOF at its end. After the agent's end it still returns the
-// rest.
+// Read reads the agent's standard output. It returns io.EOF at its end. After the agent has ended, Read still returns
+// the remaining output.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -238,20 +239,20 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It waits while the agent does not read. It fails with os.ErrClosed after
-// Close, which also ends a Write that waits.
+// Write writes to the agent's standard input. It blocks while the agent does not read. After Close, it fails with
+// os.ErrClosed. Close also ends a blocked Write.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the number of the agent's process. After Done it may be the number of another process.
+// PID returns the process ID of the agent. After Done, another process may have it.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the agent has exited and its other processes have ended or been given up.
 // Until Close returns, lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits until Done is closed and returns how the agent ended. It fails with ErrCancelled if ctx ends first, with
-// ErrExitLost if another part of the program reaped the process, and with the error of Close if the agent's own process
-// still runs.
+// Wait waits until Done is closed and returns the agent's exit status. It fails with ErrCancelled if ctx ends first,
+// with ErrExitLost if another part of the program reaped the process, and with the error of Close if the agent's own
+// process is still running.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-p.ended.Done():
@@ -268,21 +269,21 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 	return status, nil
 }
 
-// Close ends the agent and the processes that it started: it closes the agent's standard input, waits Grace for the
-// agent to exit, sends SIGTERM to the remaining processes of the tree, waits Grace again, and sends SIGKILL. Reads go
-// on until then.
+// Close ends the agent and the processes that it started. It closes the agent's standard input, waits Grace for the
+// agent to exit, sends SIGTERM to the remaining processes of the tree, waits Grace again, and sends SIGKILL. Reads
+// continue until then.
 //
-// When Close returns, no process, goroutine or file of the agent is left. The exception is a process that still runs
-// ten seconds after SIGKILL: Close then fails with ErrSurvivors, Error.PIDs names it, and if it is the agent's own
-// process, a goroutine waits for it. A second call waits for the first and returns the same error. After an agent that
-// exited by itself and left no process, Close does nothing.
+// When Close returns, all of the agent's processes, goroutines and files are gone. The exception is a process that
+// still runs ten seconds after SIGKILL. Close then fails with ErrSurvivors, and Error.PIDs contains the process. If it
+// is the agent's own process, a goroutine waits for it. A second call waits for the first and returns the same error.
+// If the agent has exited by itself and left no process, Close does nothing.
 func (p *Process) Close() error {
 	p.closing.Set()
 	<-p.closed.Done()
 	return p.closeErr
 }
 
-// Kill is Close without grace: it sends SIGKILL to the tree at once, also during a Close.
+// Kill is Close without grace. It sends SIGKILL to the tree at once, even during a Close.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()
@@ -306,14 +307,14 @@ func (p *Process) run() {
 	survivors := life.End(p.tree, &p.forced, life.Step{Signal: syscall.SIGTERM, Wait: p.grace})
 	exited := !slices.Contains(survivors, p.cmd.Process.Pid)
 	if exited {
-		<-p.exited.Done() // its process is gone, so this is near
+		<-p.exited.Done() // the process is gone, so this is imminent
 	}
 	p.tree.Close()
 	if exited {
 		p.cmd.Wait()
 		p.processes.Close()
 	} else {
-		go func() { // reaps it, should it end after all
+		go func() { // reaps the process if it ends after all
 			p.cmd.Wait()
 			p.processes.Close()
 		}()
@@ -342,7 +343,7 @@ func (p *Process) drain() {
 		p.stderr.pipe.SetReadDeadline(deadline)
 	}
 	p.draining.Set()
-	p.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a Read that waits
+	p.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a blocked Read
 	p.reading.Lock()
 	p.stdout.SetReadDeadline(deadline)
 	rest, _ := io.ReadAll(io.LimitReader(p.stdout, maxRest))

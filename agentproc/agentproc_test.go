@@ -1,6 +1,6 @@
 package agentproc_test
 
-// Start, the agent's output, and the end of the agent and of the processes that it started.
+// Start, the agent's output, and the end of the agent and its processes.
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// agentChildren are agents that tests start, in addition to those of package children.
+// agentChildren returns the agents for these tests, in addition to those of package children.
 func agentChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
 		// complain PIECE...: writes the pieces, quoted as in Go, to standard error.
@@ -40,11 +40,11 @@ func agentChildren() map[string]func(args []string) {
 				os.Stderr.WriteString(text)
 			}
 		},
-		// complain-at-once LINES: writes so many lines to standard error, in one write.
+		// complain-at-once LINES: writes this number of lines to standard error, in one write.
 		"complain-at-once": func(args []string) {
 			os.Stderr.WriteString(strings.Repeat("x\n", children.Number(args[0])))
 		},
-		// complain-long BYTES LINES: writes so many lines of that length to standard error.
+		// complain-long BYTES LINES: writes this number of lines of this length to standard error.
 		"complain-long": func(args []string) {
 			for range children.Number(args[1]) {
 				os.Stderr.WriteString(strings.Repeat("x", children.Number(args[0])) + "\n")
@@ -63,7 +63,7 @@ func agentCommand(name string, args ...string) *exec.Cmd {
 	return exec.Command(children.Program(), children.Args(name, args...)[1:]...)
 }
 
-// startAgent starts an agent that is closed when the test ends; the test fails if anything is left then.
+// startAgent starts an agent. At the end of the test, it closes the agent and checks that nothing remains.
 func startAgent(t testing.TB, cmd *exec.Cmd, options *agentproc.Options) *agentproc.Process {
 	t.Helper()
 	end := func() error { return nil }
@@ -74,7 +74,7 @@ func startAgent(t testing.TB, cmd *exec.Cmd, options *agentproc.Options) *agentp
 	return a
 }
 
-// quick is a Grace that is over before anything has happened.
+// quick is a Grace that ends at once.
 const quick = -1
 
 func awaitAgent(t *testing.T, a *agentproc.Process) string {
@@ -105,7 +105,7 @@ func TestAgentIsAConnection(t *testing.T) {
 	}
 }
 
-// An agent that exits when its input ends gets no signal, however long that may take, and its last words can be read.
+// An agent that exits when its input ends does not get a signal, even if it is slow. Its last output can still be read.
 func TestAgentEndsWithItsInput(t *testing.T) {
 	cmd := agentCommand("echo")
 	a := startAgent(t, cmd, &agentproc.Options{Grace: time.Hour})
@@ -156,7 +156,7 @@ func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
 	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
 }
 
-// What the agent started ends with it: asked, or killed; startAgent looks for what is left.
+// The agent's processes end with it, by SIGTERM or by SIGKILL. startAgent checks for leaks.
 func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
 	for _, child := range []string{"sleep-silently", "stubborn-silently"} {
 		t.Run(child, func(t *testing.T) {
@@ -168,7 +168,8 @@ func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
 	}
 }
 
-// An agent that exits by itself, with a child that has its output: the child is ended, so that reading comes to an end.
+// If an agent exits by itself and leaves a child with its output, the child is ended, so that reads reach the end of
+// the output.
 func TestAgentThatExitsLeavesNothing(t *testing.T) {
 	for _, agent := range []string{"holder", "stubborn-holder"} {
 		t.Run(agent, func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestAgentThatExitsLeavesNothing(t *testing.T) {
 	}
 }
 
-// Output that was not read before the agent's end can be read after it.
+// Output left unread at the agent's end can be read afterwards.
 func TestAgentsOutputOutlivesIt(t *testing.T) {
 	a := startAgent(t, agentCommand("flood", "60000", "1000"), nil)
 	require.Equal(t, "exit code 0", awaitAgent(t, a))
@@ -204,7 +205,7 @@ func TestAgentIsClosedOnce(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// An agent that does not read holds up no Close, and the Write that waits for it returns.
+// An agent that does not read does not delay Close, and a blocked Write returns.
 func TestAgentThatDoesNotReadIsClosed(t *testing.T) {
 	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: quick})
 	require.Equal(t, "ready", readLine(t, a))
@@ -232,7 +233,7 @@ func TestAgentOutlivesTheContextOfItsStart(t *testing.T) {
 	require.Equal(t, "exit code 3", awaitAgent(t, a))
 }
 
-// The context of exec.CommandContext means what it means to os/exec.
+// The context of exec.CommandContext has the same meaning as in os/exec.
 func TestAgentOfACommandContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, children.Program(), children.Args("stubborn")[1:]...)
@@ -244,7 +245,7 @@ func TestAgentOfACommandContext(t *testing.T) {
 	require.False(t, status.Success())
 }
 
-// collector collects lines; a test reads them after Close.
+// collector collects lines. Tests read them after Close.
 type collector struct{ lines []string }
 
 func (c *collector) add(line string) { c.lines = append(c.lines, line) }
@@ -286,7 +287,7 @@ func TestAgentsStandardErrorIsLogged(t *testing.T) {
 	require.True(t, utf8.Valid(log.Bytes()))
 }
 
-// A burst of short lines, such as the stacks of an agent that panics, is not too much for a hook that returns.
+// A burst of short lines, such as the stacks of a panicking agent, is not too much for a hook that returns.
 func TestAgentsStandardErrorInABurst(t *testing.T) {
 	const lines = 20_000
 	var got collector
@@ -295,7 +296,7 @@ func TestAgentsStandardErrorInABurst(t *testing.T) {
 	require.Len(t, got.lines, lines)
 }
 
-// A hook that hangs or panics does not hold up the agent; what it missed is said.
+// A hook that hangs or panics does not delay the agent. The number of dropped lines is logged.
 func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	var log bytes.Buffer
 	options := agentproc.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -306,7 +307,7 @@ func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 			panic("on purpose")
 		}
 	}
-	// It says that it is through on its standard output, which ends when it exits.
+	// The end of its standard output shows that the agent has exited.
 	a := startAgent(t, agentCommand("complain-long", "1000", "2000"), &options)
 	_, err := io.ReadAll(a)
 	require.NoError(t, err)
@@ -314,15 +315,15 @@ func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.Greater(t, lines, 100)
 	require.Less(t, lines, 2000)
-	said := 0 // more than once, if it wrote on while the hook was called again
+	said := 0 // logged more than once if the agent kept writing while the hook was called again
 	for _, dropped := range regexp.MustCompile(`lines=(\d+)`).FindAllStringSubmatch(log.String(), -1) {
 		said += children.Number(dropped[1])
 	}
 	require.Equal(t, 2000-lines, said, log.String())
 }
 
-// A Stderr that the embedder has set is kept: a file is inherited, and a writer gets the bytes. A writer that fails
-// does not block the agent.
+// The embedder's cmd.Stderr is kept: a file is inherited, and a writer gets the bytes. A failing writer does not block
+// the agent.
 func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	never := func(string) { t.Error("the hook was called") }
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -349,8 +350,8 @@ func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	require.Equal(t, "exit code 0", awaitAgent(t, a))
 }
 
-// A Writer that is slow delays Close and not Done, and gets all that the agent wrote, also if it is slower than what is
-// read of the pipe after the agent's end may take.
+// A slow writer delays Close but not Done. It gets all of the agent's output, even if it is slower than the time limit
+// for reading the pipe after the agent's end.
 func TestASlowWriterOfAnAgentsStandardErrorGetsAll(t *testing.T) {
 	var w slowWriter
 	w.let, w.waiting = make(chan struct{}), make(chan struct{})
@@ -364,7 +365,7 @@ func TestASlowWriterOfAnAgentsStandardErrorGetsAll(t *testing.T) {
 	select {
 	case <-closed:
 		t.Error("Close did not wait for the writer")
-	case <-time.After(1500 * time.Millisecond): // the time that is waited for more, and a half
+	case <-time.After(1500 * time.Millisecond): // one and a half times the wait for further output
 	}
 	close(w.let)
 	require.NoError(t, <-closed)
@@ -373,7 +374,7 @@ func TestASlowWriterOfAnAgentsStandardErrorGetsAll(t *testing.T) {
 
 // slowWriter waits in its first Write.
 type slowWriter struct {
-	written      bytes.Buffer // embedded, it would be read into without Write
+	written      bytes.Buffer // not embedded: its ReadFrom would bypass Write
 	waiting, let chan struct{}
 }
 
@@ -392,7 +393,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") 
 func TestAgentThatCannotBeStarted(t *testing.T) {
 	noFile := fs.ErrNotExist
 	if runtime.GOOS == "windows" {
-		noFile = exec.ErrNotFound // exec.Command has looked for NAME.exe and the like
+		noFile = exec.ErrNotFound // exec.Command has searched for NAME.exe and similar names
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

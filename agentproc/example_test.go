@@ -13,10 +13,10 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 )
 
-// An agent is started, spoken to, and ended with all that it started.
+// Start an agent, talk to it, and end it with all processes that it started.
 func ExampleStart() {
 	ctx := context.Background()
-	cmd := exec.Command("cat") // in place of an agent
+	cmd := exec.Command("cat") // instead of an agent
 	cmd.Dir = os.TempDir()
 	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{
 		Grace:  2 * time.Second,
@@ -28,9 +28,9 @@ func ExampleStart() {
 	}
 	defer agent.Close()
 
-	// A host gives it to Handler.Filter of acpterm; a cat says what it is told.
+	// A host passes the agent to Handler.Filter of acpterm. cat echoes its input.
 	fmt.Fprintln(agent, "hello")
-	if err := agent.Close(); err != nil { // its standard input ends, at which it exits
+	if err := agent.Close(); err != nil { // ends its standard input, so that it exits
 		fmt.Println(err)
 	}
 	said, _ := io.ReadAll(agent)

@@ -6,7 +6,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// deadlinePipe returns a pipe whose reading end supports deadlines.
+// deadlinePipe returns a pipe whose read end supports deadlines.
 func deadlinePipe() (r, w *os.File, err error) {
 	r, handle, err := proc.OutputPipe()
 	if err != nil {

@@ -22,15 +22,15 @@ import (
 
 const (
 	maxStderrLine    = 16 << 10
-	maxStderrWaiting = 1 << 20 // bytes of lines that wait for the hook or the logger; 256 lines were less than one read
-	stringHeader     = 16      // bytes of a string without its text
+	maxStderrWaiting = 1 << 20 // bytes of queued lines; a limit of 256 lines was less than one read
+	stringHeader     = 16      // size in bytes of a string without its text
 )
 
 // stderr reads an agent's standard error to its end.
 type stderr struct {
 	pipe  *os.File
 	to    io.Writer
-	lines *lineWriter // it is what to is; nil: that is the embedder's
+	lines *lineWriter // the same as to, or nil if to is the embedder's writer
 	busy  sync.WaitGroup
 }
 
@@ -47,26 +47,26 @@ func newStderr(pipe *os.File, cmd *exec.Cmd, options Options) *stderr {
 	return &stderr{pipe: pipe, to: lines, lines: lines}
 }
 
-// start begins to read.
+// start starts the reading goroutine.
 func (s *stderr) start() {
 	s.busy.Go(func() {
 		_, err := io.Copy(s.to, s.pipe)
-		if errors.Is(err, os.ErrDeadlineExceeded) { // a slow writer: the pipe may still have the last lines
+		if errors.Is(err, os.ErrDeadlineExceeded) { // the writer was slow: the pipe may still contain the last lines
 			s.pipe.SetReadDeadline(time.Now().Add(maxRestWait))
 			io.Copy(s.to, io.LimitReader(s.pipe, maxRest))
 		}
-		io.Copy(io.Discard, s.pipe) // a writer that fails must not have the agent wait
+		io.Copy(io.Discard, s.pipe) // the agent must not wait if the writer fails
 		if s.lines != nil {
 			s.lines.end()
 		}
 	})
 }
 
-// lineWriter hands what is written to it to a hook, in lines, and never waits for the hook.
+// lineWriter passes its input to a hook, in lines. It never waits for the hook.
 type lineWriter struct {
-	begun   []byte // of the line that has not ended
+	begun   []byte // the beginning of an unfinished line
 	waiting notify.Queue[string]
-	dropped atomic.Int64 // lines since that was logged
+	dropped atomic.Int64 // number of lines dropped since the last log message
 }
 
 func newLineWriter(handle func(line string), logger *slog.Logger) *lineWriter {
@@ -80,7 +80,7 @@ func newLineWriter(handle func(line string), logger *slog.Logger) *lineWriter {
 	return w
 }
 
-// Write is for one goroutine.
+// Write must be called by one goroutine only.
 func (w *lineWriter) Write(p []byte) (n int, err error) {
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
@@ -96,7 +96,7 @@ func (w *lineWriter) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// add has the hook called with the line that was begun, if not too many wait.
+// add queues the begun line for the hook, unless too many lines are waiting.
 func (w *lineWriter) add() {
 	line := strings.ToValidUTF8(string(bytes.TrimSuffix(w.begun, []byte("\r"))), "\uFFFD")
 	w.begun = w.begun[:0]
@@ -107,7 +107,7 @@ func (w *lineWriter) add() {
 	w.waiting.Add(line, notify.Size{Bytes: stringHeader + int64(len(line))})
 }
 
-// end is called after the last Write. It returns when the hook has been called with every line.
+// end must be called after the last Write. It returns when the hook has been called with every line.
 func (w *lineWriter) end() {
 	if len(w.begun) > 0 {
 		w.add()

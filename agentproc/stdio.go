@@ -6,11 +6,11 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// JoinStdio makes one connection of an agent's standard output, from which it reads, and its standard input, to which
-// it writes: the pipes that exec.Cmd's StdoutPipe and StdinPipe return.
+// JoinStdio makes one connection of an agent's standard output and standard input. It reads from stdout and writes to
+// stdin, the pipes returned by exec.Cmd's StdoutPipe and StdinPipe.
 //
-// Closing the connection closes both, and ends Reads and Writes that wait for a pipe. Its methods may be called
-// concurrently as those of the two halves may. A nil half is at its end.
+// Closing the connection closes both pipes and ends blocked Reads and Writes. Its methods may be called concurrently if
+// those of the two pipes may. A nil pipe is at its end.
 func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	return wire.Join(stdout, stdin)
 }

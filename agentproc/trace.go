@@ -7,34 +7,34 @@ import (
 	"github.com/acpterm/acpterm/internal/hook"
 )
 
-// TraceLine is a line that was read from a connection or written to it.
+// TraceLine is a line read from a connection or written to it.
 type TraceLine struct {
-	// Sent says that this side wrote the line. Otherwise it was read.
+	// Sent is true if this side wrote the line, and false if it read the line.
 	Sent bool
-	// Text is the line without its end, or its first 64 KiB. It is valid until the hook returns.
+	// Text is the line without its newline, or the line's first 64 KiB. It is valid until the hook returns.
 	Text []byte
 	// Bytes is the length of the line.
 	Bytes int64
 }
 
-// tracedConn is what Trace returns.
+// tracedConn is the connection returned by Trace.
 type tracedConn struct {
 	io.ReadWriteCloser
 	received, sent lineTrace
 }
 
-// Trace returns a connection that calls a hook with each line that passes, for a log. Lines have the words of agents
-// and the output of commands, and may have secrets. The goroutines that read and write call the hook, one at a time in
-// each direction, and wait for it. A panic of the hook is logged.
+// Trace returns a connection that calls a hook with each line that passes, for logging. Lines contain the agent's words
+// and the output of commands, and may contain secrets. The reading and writing goroutines call the hook, one at a time
+// in each direction, and wait for it. A panic of the hook is logged.
 //
-// Use it with one reader and with writers of whole lines, such as Handler.Filter of acpterm.
+// Use it with a single reader, and with writers that write whole lines, such as Handler.Filter of acpterm.
 func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},
 	}
 }
 
-// Read reads from the connection. One goroutine at a time calls it.
+// Read reads from the connection. Only one goroutine at a time may call it.
 func (c *tracedConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	c.received.add(p[:max(n, 0)])
@@ -44,22 +44,22 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection. One goroutine at a time calls it. The trace comes first, else it could follow that of
-// the answer.
+// Write writes to the connection. Only one goroutine at a time may call it. It calls the hook first. Otherwise, the
+// trace of the line could follow the trace of its answer.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)
 	return c.ReadWriteCloser.Write(p)
 }
 
-// lineTrace makes lines of the bytes of one direction.
+// lineTrace splits the bytes of one direction into lines.
 type lineTrace struct {
 	trace  func(TraceLine)
 	isSent bool
-	text   []byte // of the line that is not at its end
-	size   int64  // of the same
+	text   []byte // the beginning of an unfinished line
+	size   int64  // the length of that line so far
 }
 
-// end traces what is left of a line that has no end.
+// end traces an unfinished last line.
 func (t *lineTrace) end() {
 	if t.size > 0 {
 		t.add([]byte{'\n'})

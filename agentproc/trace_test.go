@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lineLog is what a trace has been called with.
+// lineLog records the calls of a trace.
 type lineLog struct {
 	received, sent []string
 	receivedBytes  int64
@@ -26,7 +26,7 @@ func (l *lineLog) add(line agentproc.TraceLine) {
 	}
 }
 
-// duplex is a connection that reads from one place and writes to another.
+// duplex is a connection with separate reader and writer.
 type duplex struct {
 	io.Reader
 	io.Writer
@@ -34,7 +34,7 @@ type duplex struct {
 
 func (duplex) Close() error { return nil }
 
-// Lines are traced whole, also when they pass in pieces, and the bytes pass unchanged.
+// Lines are traced whole, even if they pass in pieces, and the bytes pass unchanged.
 func TestTrace(t *testing.T) {
 	var log lineLog
 	var written strings.Builder
@@ -53,7 +53,7 @@ func TestTrace(t *testing.T) {
 	require.NoError(t, conn.Close())
 }
 
-// Of a long line the trace has the beginning and the length.
+// The trace of a long line contains its beginning and its length.
 func TestTraceOfLongLines(t *testing.T) {
 	var log lineLog
 	text := strings.Repeat("x", 200_000)
@@ -64,7 +64,7 @@ func TestTraceOfLongLines(t *testing.T) {
 	require.EqualValues(t, len(text)+len("short"), log.receivedBytes)
 }
 
-// A trace that panics ends nothing, over a real agent.
+// A panicking trace does not end a connection to a real agent.
 func TestTraceThatPanics(t *testing.T) {
 	a := startAgent(t, agentCommand("echo"), nil)
 	conn := agentproc.Trace(a, func(agentproc.TraceLine) { panic("a test's Trace panics") })

@@ -2,7 +2,7 @@
 
 package agentproc_test
 
-// Agents' processes on Unix: the attributes that an embedder sets, and what leaves the agent's session.
+// Agents' processes on Unix: the embedder's attributes, and processes that leave the agent's session.
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The embedder's attributes stay, and the agent leads a session.
+// The embedder's attributes are kept, and the agent leads a session.
 func TestAgentsAttributes(t *testing.T) {
 	for name, attributes := range map[string]*syscall.SysProcAttr{
 		"none": nil, "a group": {Setpgid: true}, "a session": {Setsid: true},
@@ -72,10 +72,10 @@ func TestAgentThatIsNotExecutable(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
 }
 
-// What left the agent's session, and is deaf to SIGTERM, ends with the agent.
+// Processes that left the agent's session and ignore SIGTERM end with the agent.
 func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 	agents := []string{"setsid", "ignores-sigterm", "grandchild-ignores-sigterm"}
-	if runtime.GOOS == "linux" { // elsewhere a daemon is not found
+	if runtime.GOOS == "linux" { // other systems do not find a daemon
 		agents = append(agents, "setsid-silent-naked", "daemon", "naked-daemon-with-output")
 	}
 	for _, agent := range agents {
@@ -95,7 +95,8 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 	}
 }
 
-// An agent that goes on after the end of its input cleans up on SIGTERM, by programs that are not signalled.
+// An agent that continues after the end of its input cleans up on SIGTERM. The programs that it uses for this are not
+// signalled.
 func TestAgentsCleanUpIsLeftAlone(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command("/bin/sh", "-c", terminaltest.CleanUp(lock, "TERM"))
@@ -107,7 +108,7 @@ func TestAgentsCleanUpIsLeftAlone(t *testing.T) {
 	require.NoFileExists(t, lock)
 }
 
-// What an agent writes last is read in its order, also when it is read slowly and in small pieces.
+// An agent's last output is read in order, even if it is read slowly and in small pieces.
 func TestAgentsLastWordsAreInOrder(t *testing.T) {
 	var want strings.Builder
 	for i := range 10_000 {

@@ -38,8 +38,8 @@ type Result struct {
 	// Output is the end of the output, up to the terminal's limit. Truncated reports whether its beginning is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output. It is nil if the request did not ask for it (AskForHead) or the client does
-	// not support it.
+	// Head is the beginning of the output. It is nil if the request did not ask for it (AskForHead), the client does
+	// not support it, or the command ran in the agent.
 	Head *Head
 	// ExitStatus is the exit status of the command, or nil if the client did not report it.
 	ExitStatus *acpterm.TerminalExitStatus

@@ -45,7 +45,8 @@ type TerminalsOptions struct {
 }
 
 // NewTerminals returns Terminals for one connection. The connection must use its Handler. m runs commands for clients
-// that cannot run them. If m is nil, Run fails for those clients with an acpterm.CapabilityError. If options is nil,
+// that cannot run them. If m is nil, Run fails for those clients with an acpterm.CapabilityError, and for
+// ToolCall.Own with acpterm.ErrInternal. If options is nil,
 // the defaults apply.
 //
 // Terminals end with the connection and do not need a Close. The caller closes the Manager.

@@ -1,6 +1,11 @@
-// Package agentproc runs an agent's process. It starts the agent from an exec.Cmd, turns its standard input and output
-// into a connection, and ends the agent with all processes that it started. stderr.go handles the agent's standard
-// error.
+// Package agentproc runs an agent's process. Start starts the agent from an exec.Cmd and returns the connection to it,
+// its standard output and input. Close ends the agent gracefully, with all processes that it started.
+//
+//	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
+//	rest := h.Filter(ctx, agent) // h is an acpterm.Handler
+//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
+//	err = agent.Close()
+//	status, err := agent.Wait(ctx)
 package agentproc
 
 import (

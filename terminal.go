@@ -53,7 +53,9 @@ func (by EndedBy) meta() Meta {
 	return Meta{"acpterm": json.RawMessage(`{"endedBy":"` + string(by) + `"}`)}
 }
 
-var stateNames = [...]string{"starting", "running", "ended", "failed"}
+var stateNames = [...]string{
+	StateStarting: "starting", StateRunning: "running", StateEnded: "ended", StateFailed: "failed",
+}
 
 // alive reports whether the command has started and has not ended.
 func (s State) alive() bool { return s == StateRunning }

@@ -26,8 +26,9 @@ type Error struct {
 	TerminalID acpterm.TerminalID
 	// Kind is the kind of error, if known. errors.Is finds it. It follows from an answer's code: -32002 is
 	// acpterm.ErrTerminalNotFound (for a call with a terminal), -32601 acpterm.ErrMethodNotFound, -32602
-	// acpterm.ErrInvalidParams, -32603 acpterm.ErrInternal and -32800 acpterm.ErrCancelled. Clients built with acpterm send a more exact kind. A
-	// call whose own context ended has acpterm.ErrCancelled. A call after Release has acpterm.ErrTerminalNotFound.
+	// acpterm.ErrInvalidParams, -32603 acpterm.ErrInternal and -32800 acpterm.ErrCancelled. Clients built with acpterm
+	// send a more exact kind. A call whose own context ended has acpterm.ErrCancelled. A call after Release has
+	// acpterm.ErrTerminalNotFound.
 	Kind acpterm.Kind
 	// Err is the cause. It is the *jsonrpc2.Error of the client's answer, jsonrpc2.ErrClosed, possibly wrapped, for a
 	// closed connection, or the cause of the context's end. It is nil for a call after Release.

@@ -160,11 +160,11 @@ func sizeOfOutput(info acpterm.TerminalInfo) size {
 	return size{Bytes: info.Written, Dropped: info.Written - info.Kept}
 }
 
-// stateOf returns the State of a started command, based on the cause of its end.
+// stateOf returns the State of a started command: that of its terminal, and then the cause of its end.
 func stateOf(info acpterm.TerminalInfo) string {
 	switch info.EndedBy {
 	case "":
-		return "running"
+		return info.State.String()
 	case acpterm.EndedByItself:
 		return "finished"
 	case acpterm.EndedByTimeout:

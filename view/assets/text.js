@@ -49,8 +49,7 @@ export function ownerBadge(row) {
 
 // tone returns the class of a row's colour.
 export function tone(row) {
-  if (row.state === 'running' || row.state === 'starting') return 'running'
-  if (row.state === 'stopping') return 'stopping'
+  if (!row.ended) return row.state === 'stopping' ? 'stopping' : 'running'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
   if (row.state === 'released' || row.state === 'unknown') return 'ended'
   if (row.state === 'failed' || row.state === 'connection lost') return 'bad'

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -102,13 +103,6 @@ func testLinks(t *testing.T, b *browser) {
 	p.until(`el.text.includes('good.example')`)
 	eval[bool](p, `(window.asked = [], window.opened = [], window.confirm = text => { asked.push(text.split('\n').at(-1)); return agree },
 		window.open = (...all) => { opened.push(all.join(' ')) }, window.agree = false, true)`)
-	click := func(column, row int) {
-		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
-			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
-			return { X: row.x + 7.8 * (%d + .5), Y: row.y + row.height / 2 }
-		})()`, row, column))
-		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y), chromedp.MouseClickXY(at.X, at.Y))
-	}
 	for _, c := range []struct {
 		column, row int
 		want        string // empty if it is not a link
@@ -117,7 +111,7 @@ func testLinks(t *testing.T, b *browser) {
 		{8, 4, "http://good.example"},
 	} {
 		eval[bool](p, `(asked.length = opened.length = 0, agree = false, true)`)
-		click(c.column, c.row)
+		p.clickText(c.column, c.row, c.want != "")
 		if c.want == "" {
 			require.Empty(t, eval[[]string](p, `asked`), "%+v", c)
 			continue
@@ -125,10 +119,28 @@ func testLinks(t *testing.T, b *browser) {
 		p.until(fmt.Sprintf(`asked.join() === %q`, c.want))
 		require.Empty(t, eval[[]string](p, `opened`))
 		eval[bool](p, `(agree = true)`)
-		click(c.column, c.row)
+		p.clickText(c.column, c.row, true)
 		p.until(fmt.Sprintf(`opened.join() === %q`, c.want+" _blank noopener,noreferrer"))
 	}
 	p.requireQuiet()
+}
+
+// clickText clicks a character of the output. A link is clicked when xterm.js shows that the pointer is on one, which may
+// be some time after the move: the rows may also move until the command's end is shown.
+func (p *page) clickText(column, row int, isLink bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
+			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
+			return { X: row.x + 7.8 * (%d + .5), Y: row.y + row.height / 2 }
+		})()`, row, column))
+		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X-1, at.Y), chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y))
+		if !isLink || eval[bool](p, `(!!el.shadowRoot.querySelector('.xterm-cursor-pointer'))`) {
+			p.run(chromedp.MouseClickXY(at.X, at.Y))
+			return
+		}
+		require.True(p.t, time.Now().Before(deadline), "no link in row %d, column %d", row, column)
+	}
 }
 
 // An invisible character, or one that changes the order of others, ends a link. Otherwise the page would show a
@@ -157,11 +169,7 @@ func testLinksEndAtHiddenCharacters(t *testing.T, b *browser) {
 			want = "http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z"
 		}
 		eval[bool](p, `(asked.length = 0, true)`)
-		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
-			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
-			return { X: row.x + 7.8 * 8.5, Y: row.y + row.height / 2 }
-		})()`, row))
-		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y), chromedp.MouseClickXY(at.X, at.Y))
+		p.clickText(8, row, true)
 		p.until(`asked.length > 0`)
 		if got := eval[string](p, `asked.join()`); got != want {
 			t.Errorf("%s: the link is %+q, not %+q", name, got, want)

@@ -4,6 +4,7 @@ package acpsdk_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,20 @@ func TestLifeOfATerminal(t *testing.T) {
 
 	id, _ = c.create(request("exit", "3"))
 	require.Equal(t, new(3), c.wait(id).ExitCode)
+}
+
+// The answer to terminal/output has all fields of the SDK's type.
+func TestOutputHasEveryField(t *testing.T) {
+	c := converse(t, settings{})
+	req := request("print", "a long text")
+	req.OutputByteLimit = new(4)
+	req.Meta = map[string]any{"acpterm": map[string]any{"headBytes": 4}}
+	id, _ := c.create(req)
+	c.wait(id)
+	out := c.output(id)
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(out)) {
+		require.NotZero(t, reflect.ValueOf(out).FieldByIndex(field.Index).Interface(), field.Name)
+	}
 }
 
 func TestPendingWaitBlocksNothing(t *testing.T) {

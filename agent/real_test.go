@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/racetest"
@@ -169,4 +171,23 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// A client's answer to terminal/output reaches the agent with all fields.
+func TestOutputHasEveryField(t *testing.T) {
+	commands := acptermtest.Commands{"print": acptermtest.Print("a long text", 3)}
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
+	c := acptermtest.Connect(t, acpterm.NewHandler(m, nil))
+	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "print", OutputByteLimit: new(uint64(4))}
+	agent.AskForHead(&request, 4)
+	term, err := c.Create(t.Context(), request)
+	require.NoError(t, err)
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	out, err := term.Output(t.Context())
+	require.NoError(t, err)
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(out)) {
+		require.NotZero(t, reflect.ValueOf(out).FieldByIndex(field.Index).Interface(), field.Name)
+	}
+	require.NoError(t, term.Release(t.Context()))
 }

@@ -42,9 +42,9 @@ type row struct {
 	// Columns and Rows are the size of the PTY, or the size that the agent gave its terminal, or 0.
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
-	// State is "running", "stopping", "finished", "killed", "timed out" or "denied"; "failed" if the command was
-	// allowed but not started; "released" if the terminal is the agent's and its end was not seen; or "connection
-	// lost".
+	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "killed",
+	// "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the terminal is the
+	// agent's and its end was not seen; or "connection lost".
 	State string `json:"state"`
 	// Good means that the command ended by itself with code 0.
 	Good bool `json:"good"`

@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Attached feeds a terminal whose command its owner runs. All methods may be called concurrently. After the release
+// Attached feeds a terminal whose command its owner runs. All methods are safe for concurrent use. After the release
 // they change nothing.
 type Attached struct {
 	terminal *Terminal

@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// authorizer decides which commands may run. Its methods may be called concurrently.
+// authorizer decides which commands may run. Its methods are safe for concurrent use.
 type authorizer struct {
 	machine machine
 	ask     func(context.Context, Question) Answer // Options.Approve
@@ -32,7 +32,7 @@ type authorized struct {
 const maxChanges = 8
 
 // authorize asks the policies, and the user if they say so, until no policy changes the command any more. It fails with
-// ErrDenied, with ErrCancelled if ctx ends, or with ErrInternal if a function of the embedder panics.
+// ErrDenied, with ErrCancelled if ctx is done, or with ErrInternal if a function of the embedder panics.
 func (z *authorizer) authorize(
 	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located,
 ) (authorized, error) {

@@ -52,11 +52,11 @@
 // of the command itself can be read.
 //
 // [Terminal.Kill] ends the process tree: by default SIGTERM, and SIGKILL after five seconds ([CommandOptions] describe
-// PTYs and Windows). A second Kill sends SIGKILL at once. Kill returns when the whole tree is gone; if processes
+// PTYs and Windows). A second Kill sends SIGKILL immediately. Kill returns when the whole tree is gone; if processes
 // survive, it returns an [Error] of kind [ErrSurvivors] with their PIDs. [Manager.Release] also ends the tree, and
 // forgets the id of the terminal; the Terminal can still be read. [Manager.Shutdown] releases all terminals, and
-// [Manager.Close] kills them at once. After Close no goroutine or file of the Manager remains, and no process except
-// survivors. [Options].KeepDetached leaves deliberately detached processes running.
+// [Manager.Close] kills them immediately. After Close no goroutine or file of the Manager remains, and no process
+// except survivors. [Options].KeepDetached leaves deliberately detached processes running.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())

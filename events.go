@@ -129,7 +129,7 @@ const (
 	maxEventBytes = 64 << 20
 )
 
-// events records events and passes them to the hooks. Its methods may be called concurrently.
+// events records events and passes them to the hooks. Its methods are safe for concurrent use.
 type events struct {
 	notify.Queue[queuedEvent]
 
@@ -163,7 +163,7 @@ func (e *events) observe(hook func(Event)) (stop func()) {
 }
 
 // recordDecision records a decision, if Options.Record is set, and queues its event. It returns refused if that is an
-// error; otherwise the error of recording, or ErrCancelled if ctx has ended.
+// error; otherwise the error of recording, or ErrCancelled if ctx is done.
 func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused error) error {
 	err, recorded := refused, e.record != nil && ctx.Err() == nil
 	switch {
@@ -181,7 +181,7 @@ func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused e
 	return err
 }
 
-// callRecord calls record. It logs an error and returns it as ErrInternal, or as ErrCancelled if ctx has ended.
+// callRecord calls record. It logs an error and returns it as ErrInternal, or as ErrCancelled if ctx is done.
 func (e *events) callRecord(ctx context.Context, event Event) error {
 	var err error
 	if panicked := callHook("Record", func() { err = e.record(ctx, event) }); panicked != nil {

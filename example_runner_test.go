@@ -42,7 +42,7 @@ func (p *echoProcess) Wait() (acpterm.TerminalExitStatus, error) {
 	<-p.gone
 	return acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}, nil
 }
-func (p *echoProcess) Signal(syscall.Signal)           {} // it ends by itself, at once
+func (p *echoProcess) Signal(syscall.Signal)           {} // it ends by itself, immediately
 func (p *echoProcess) Gone() <-chan struct{}           { return p.gone }
 func (p *echoProcess) Err() error                      { return nil }
 func (p *echoProcess) PID() int                        { return 0 }

@@ -40,8 +40,9 @@ type SkippedLine struct {
 // them to HandlerOptions.SkippedLines and answers them if JSON-RPC has an error for them (-32700 or -32600). It ignores
 // blank lines. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest; the reply has the original.
 //
-// When the agent or the embedder closes the connection, or ctx ends, conn and the Handler are closed. Close waits for
-// conn, and Handler.Close also for the commands. If conn is nil, the connection has ended already. Call Filter once.
+// When the agent or the embedder closes the connection, or ctx is done, conn and the Handler are closed. Close waits
+// for conn, and Handler.Close also for the commands. If conn is nil, the connection has ended already. Call Filter
+// once.
 //
 // Read is for one goroutine; Write and Close may be called concurrently.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {

@@ -47,7 +47,7 @@ const maxParamsBytes = 64 << 10
 // jsonrpc2.Handler, or by Dispatch. When the connection ends or Close is called, it releases the terminals
 // created through it.
 //
-// All methods may be called concurrently.
+// All methods are safe for concurrent use.
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
@@ -96,12 +96,12 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return c
 }
 
-// Handle serves a request of a jsonrpc2.Conn. It returns at once, and the answer follows. Requests are served
+// Handle serves a request of a jsonrpc2.Conn. It returns immediately, and the answer follows. Requests are served
 // concurrently; only terminal/output requests are answered in their order. Notifications of terminal/* are dropped.
 // When conn ends, the Handler is closed. Prefer Filter, which copies less and survives invalid lines.
 //
 // Policies and hooks get the values of ctx. The end of the connection, $/cancel_request and Close cancel the request;
-// the end of ctx does not.
+// cancelling ctx does not.
 //
 // Handle waits for the agent to read only if it refuses a request, beyond MaxPending or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {

@@ -12,7 +12,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// machine looks commands up and starts them. Its methods may be called concurrently.
+// machine looks commands up and starts them. Its methods are safe for concurrent use.
 type machine interface {
 	// remote reports whether paths belong to another machine.
 	remote() bool
@@ -51,7 +51,7 @@ type located struct {
 	env  []string // that commands inherit
 }
 
-// backend is the process tree of a terminal and the source of its output. Its methods may be called concurrently,
+// backend is the process tree of a terminal and the source of its output. Its methods are safe for concurrent use,
 // except End.
 type backend interface {
 	life.Tree

@@ -19,7 +19,7 @@ import (
 
 // Manager creates terminals and keeps them until their release. Call Shutdown or Close to end the Manager.
 //
-// All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
+// All methods are safe for concurrent use. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
 	options    Options
 	ids        *ids.Generator
@@ -65,12 +65,12 @@ func NewManager(options *Options) (*Manager, error) {
 }
 
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the command: if
-// ctx ends before Create returns, no process remains. Nil options mean those of the session and of the Manager.
+// ctx is done before Create returns, no process remains. Nil options mean those of the session and of the Manager.
 //
 // Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a wrong
-// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx ended, ErrClosing after Shutdown or Close, and
-// ErrInternal if an option is invalid (Field names it), if a system call fails, or if a function of the options panics;
-// the panic is logged by slog with its stack.
+// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx is done, ErrClosing after Shutdown or Close,
+// and ErrInternal if an option is invalid (Field names it), if a system call fails, or if a function of the options
+// panics; the panic is logged by slog with its stack.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -275,10 +275,10 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 }
 
 // Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal: its id is unknown to every
-// method at once. Release returns when the tree is gone. The *Terminal can still be read. Releasing an id again
+// method immediately. Release returns when the tree is gone. The *Terminal can still be read. Releasing an id again
 // succeeds, unless the terminal was attached.
 //
-// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled if ctx ends first, while
+// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled if ctx is done first, while
 // the release goes on; and with ErrSurvivors if processes still run after the last step.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
@@ -345,8 +345,8 @@ func (m *Manager) discard(t *Terminal) {
 // returns, no process, goroutine, timer or file of the Manager remains, except for survivors: its error joins those of
 // the releases. A second Shutdown waits for the first and returns the same error.
 //
-// If ctx ends first, Shutdown fails with ErrCancelled and the releases go on, without Options.Record. Call Close then
-// to kill the remaining processes.
+// If ctx is done first, Shutdown fails with ErrCancelled and the releases go on, without Options.Record. Call Close
+// then to kill the remaining processes.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()
 	select {

@@ -25,14 +25,14 @@ type CommandOptions struct {
 	// that the Runner chooses.
 	Dir string
 
-	// Env is the base environment, "NAME=value"; requests add variables. Empty but not nil means no variables, and
+	// Env is the base environment, "NAME=value"; requests add variables. A non-nil, empty slice means no variables, and
 	// so no PATH for looking up commands. The default is the host's environment at the time of the request; with a
 	// Runner, the Runner's.
 	Env []string
 
 	// Unattended are variables, "NAME=value", that override Env for commands whose output no user answers, so that no
 	// pager, editor or prompt waits: all commands but those whose PTY is Attended. Variables of the request override
-	// them. Empty but not nil means none. The default is UnattendedVariables.
+	// them. A non-nil, empty slice means none. The default is UnattendedVariables.
 	Unattended []string
 
 	// Shell runs shell lines; the zero Shell is the system's. If the shell is not found, Create fails with ErrInternal
@@ -58,8 +58,8 @@ type CommandOptions struct {
 	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step
 	// follows if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10
 	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil
-	// means SIGKILL at once. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process group; a step
-	// is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The default is
+	// means SIGKILL immediately. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process group; a
+	// step is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The default is
 	// SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is closed, because
 	// interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
@@ -180,9 +180,9 @@ type Options struct {
 	Policy Policy
 
 	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only
-	// that create waits. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes;
-	// later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil,
-	// commands with VerdictAsk are denied.
+	// that create waits. ctx is cancelled when the request is cancelled, its connection or session ends, or the Manager
+	// closes; later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If
+	// nil, commands with VerdictAsk are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Runner, if not nil, looks up and runs commands instead of the local machine, with the directory, the environment
@@ -192,9 +192,9 @@ type Options struct {
 
 	// Record, if not nil, puts events on record. It gets each *DecisionEvent before the command starts, from the
 	// goroutine of the create, concurrently for several creates. If Record fails or panics, the command does not run
-	// and the create fails with ErrInternal, or with ErrCancelled if ctx has ended; the error is logged. A denial stays
-	// a denial. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes; Record
-	// must return then, because the create and Close wait for it. Record gets all other events, and decisions of
+	// and the create fails with ErrInternal, or with ErrCancelled if ctx is done; the error is logged. A denial stays a
+	// denial. ctx is cancelled when the request is cancelled, its connection or session ends, or the Manager closes;
+	// Record must return then, because the create and Close wait for it. Record gets all other events, and decisions of
 	// creates that were already cancelled, in order, from the goroutine of the hooks of Manager.Observe and before
 	// them; errors are logged, and ctx ends with the context of a Shutdown. Package audit writes events to a file.
 	Record func(ctx context.Context, event Event) error

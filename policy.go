@@ -14,7 +14,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Policy decides about commands. It must be safe for concurrent use. Only the create waits for it, until ctx ends.
+// A Policy decides which commands may run. It must be safe for concurrent use. Only the create waits for it, until ctx
+// is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
@@ -190,7 +191,7 @@ func confinement(roots []string) Policy {
 // Propose returns a program that p's command runs as a Proposal of its own: the program looked up as the command would,
 // with these arguments, and with these variables set beside the agent's. Policies that find programs in a command, such
 // as policy/shell's, put them before other policies so. It fails with ErrCommandNotFound or ErrNotExecutable. A Runner
-// looks programs up until ctx ends.
+// looks programs up until ctx is done.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)

@@ -42,7 +42,7 @@ type Runner interface {
 	// asked after LookPath.
 	LookPath(ctx context.Context, c Command) (Found, error)
 
-	// Start starts a command. If ctx ends before Start returns, no process may remain.
+	// Start starts a command. If ctx is done before Start returns, no process may remain.
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
@@ -81,11 +81,11 @@ type StartRequest struct {
 	Limits Limits
 	// Output takes a copy of the standard output and standard error of the whole tree; a Write does not wait. The
 	// Runner closes Output when no process is left to write, which may be long after the end of the command. After a
-	// release a Write fails with os.ErrClosed. Its methods may be called concurrently.
+	// release a Write fails with os.ErrClosed. Its methods are safe for concurrent use.
 	Output io.WriteCloser
 }
 
-// Process is a started command with its process tree. Its methods may be called concurrently, also after its end. Only
+// Process is a started command with its process tree. Its methods are safe for concurrent use, also after its end. Only
 // Wait waits.
 type Process interface {
 	// Wait returns the exit status once the command has ended and all its own output has been written to
@@ -318,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns at once if the state of the tree is not known any more; lost then says why.
+// End returns immediately if the state of the tree is not known any more; lost then says why.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil

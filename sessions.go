@@ -62,7 +62,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 }
 
 // AddRoot adds a directory, an absolute path, to the Roots of an open session, for later creates. It resolves symbolic
-// links at once. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if the directory
+// links immediately. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if the directory
 // cannot be resolved or the Roots are nil, which allows all directories. With a Runner it waits for Runner.RealDir
 // and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
@@ -108,7 +108,7 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 }
 
 // ReleaseSession releases all terminals of a session concurrently. It returns the joined errors of Release when all are
-// gone or ctx ends.
+// gone or ctx is done.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }

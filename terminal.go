@@ -66,7 +66,7 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 // Terminal is one command, running or ended, with its output. Manager.Create makes it. It can still be read after its
 // release.
 //
-// All methods may be called concurrently. None of them holds a lock while it waits.
+// All methods are safe for concurrent use. None of them holds a lock while it waits.
 type Terminal struct {
 	id         TerminalID
 	session    SessionID
@@ -183,7 +183,7 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // Wait waits for the end of the command and returns its exit status, even if processes that it started still run. By
 // then every byte that the command itself wrote can be read.
 //
-// It fails with ErrCancelled if ctx ends first, with the error of Create if the command never started, and with
+// It fails with ErrCancelled if ctx is done first, with the error of Create if the command never started, and with
 // ErrInternal if its end could not be seen because a release gave it up. It fails with ErrExitLost if the exit status
 // was lost, and with ErrConnectionLost if the connection of Options.Runner was lost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
@@ -205,7 +205,7 @@ func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	return t.end.status.clone(), t.end.err
 }
 
-// await waits until a latch is set. It fails with ErrCancelled if ctx ends first.
+// await waits until a latch is set. It fails with ErrCancelled if ctx is done first.
 func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	select {
 	case <-l.Done():

@@ -32,11 +32,11 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 }
 
 // Kill ends the command and its whole process tree by the steps of CommandOptions.Escalation and then by SIGKILL. It
-// returns when the tree is gone. A second Kill during a step sends SIGKILL at once. After the end of the command, Kill
-// ends the remaining processes of its tree, if any.
+// returns when the tree is gone. A second Kill during a step sends SIGKILL immediately. After the end of the command,
+// Kill ends the remaining processes of its tree, if any.
 //
-// It fails with ErrCancelled if ctx ends first, while the escalation goes on; with ErrSurvivors if processes still run
-// after the last step; and with ErrConnectionLost if Options.Runner has lost its connection.
+// It fails with ErrCancelled if ctx is done first, while the escalation goes on; with ErrSurvivors if processes still
+// run after the last step; and with ErrConnectionLost if Options.Runner has lost its connection.
 //
 // For an attached terminal, Kill sends no signal. It asks the owner to end the command, and returns when the owner has
 // reported the end. It fails with ErrNotCancellable if the owner cannot be asked or refuses.
@@ -94,7 +94,7 @@ func (t *Terminal) reportRelease() {
 	}
 }
 
-// awaitRelease waits until a release is complete. If ctx ends first, it fails and the release goes on.
+// awaitRelease waits until a release is complete. If ctx is done first, it fails and the release goes on.
 func (t *Terminal) awaitRelease(ctx context.Context) error {
 	if err := t.await(ctx, &t.release.done, "release"); err != nil {
 		return err

@@ -51,12 +51,12 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 // pointer or the zero value, the client does not have terminals: the capability is false, and every method fails as not
 // advertised.
 //
-// All methods may be called concurrently. The five ACP methods return errors of type *acp.RequestError. The SDK sends
+// All methods are safe for concurrent use. The five ACP methods return errors of type *acp.RequestError. The SDK sends
 // them unchanged, with acpterm's kind of error in the data. Their codes are
 //
 //   - -32602 for a malformed or impossible request, and for a command denied by the policy;
 //   - -32002 for a terminal unknown in the session, and for a missing command;
-//   - -32800 when ctx ends first, beyond a quota, and after CloseTerminals or the manager's Close;
+//   - -32800 when ctx is done first, beyond a quota, and after CloseTerminals or the manager's Close;
 //   - -32601 without terminals;
 //   - -32603 for other errors: a process survived a kill, or a system call failed.
 //
@@ -115,7 +115,7 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and returns when it is running. If ctx ends first, nothing is left running.
+// CreateTerminal starts a command and returns when it is running. If ctx is done first, nothing is left running.
 func (t *Terminals) CreateTerminal(
 	ctx context.Context, req acp.CreateTerminalRequest,
 ) (acp.CreateTerminalResponse, error) {
@@ -177,7 +177,7 @@ func (t *Terminals) WaitForTerminalExit(
 }
 
 // KillTerminal terminates the command's process tree and returns when it has ended. The output of the terminal remains
-// readable. The end of ctx does not stop the kill.
+// readable. Cancelling ctx does not stop the kill.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -185,7 +185,8 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is like KillTerminal, but invalidates the terminal's id at once. A second release is not an error.
+// ReleaseTerminal is like KillTerminal, but invalidates the terminal's id immediately. A second release is not an
+// error.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {

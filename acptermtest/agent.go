@@ -19,7 +19,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Turn is a prompt being answered by the agent. Its fields must not be changed. Its methods may be called concurrently.
+// Turn is a prompt being answered by the agent. Its fields must not be changed. Its methods are safe for concurrent
+// use.
 type Turn struct {
 	SessionID acpterm.SessionID
 	// Cwd is the session's working directory, from session/new.

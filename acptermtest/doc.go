@@ -1,7 +1,7 @@
 // Package acptermtest provides utilities for testing programs that embed acpterm.
 //
 // [Commands] runs functions instead of processes: they print, sleep and end as the test specifies. In a
-// testing/synctest bubble their timing is exact, and an hour passes at once.
+// testing/synctest bubble their timing is exact, and an hour passes immediately.
 //
 //	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
 //		"go test ./...": acptermtest.Print("ok\n", 0),

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// Transcript records the lines of a connection on the client's side. All methods may be called concurrently, but Read,
+// Transcript records the lines of a connection on the client's side. All methods are safe for concurrent use, but Read,
 // Write and Close only if the connection allows it.
 type Transcript struct {
 	conn io.ReadWriteCloser

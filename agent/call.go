@@ -34,7 +34,7 @@ type request struct {
 	err     error           // error of the write; valid once written is closed
 }
 
-// send queues a request, unless ctx has ended or the client did not advertise the method. It does not block. Requests
+// send queues a request, unless ctx is done or the client did not advertise the method. It does not block. Requests
 // are sent in the order of the calls.
 func (c *Client) send(ctx context.Context, k call) *request {
 	refuse := func(err error) *request { return &request{refused: err} }
@@ -66,7 +66,7 @@ func (r *request) write() {
 	}
 }
 
-// answer returns the raw result. If ctx ends first, it cancels the request.
+// answer returns the raw result. If ctx is done first, it cancels the request.
 func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	if r.refused != nil {
 		return nil, r.refused

@@ -57,7 +57,7 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 // queues a call of answer. The writing goroutine calls answer once, before it sends the messages that report the end.
 // If answer's error is nil, the answer is an empty object. Otherwise it is the error of acpterm.ResponseError: -32602
 // for a terminal that has ended, cannot be cancelled or has no report, and -32002 for a session unknown to
-// ReporterOptions.KnowsSession. A second cancel while the command still runs ends it at once.
+// ReporterOptions.KnowsSession. A second cancel while the command still runs ends it immediately.
 //
 // Cancel blocks only while 64 answers wait for the client to read them.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {

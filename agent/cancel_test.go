@@ -82,7 +82,7 @@ func TestRefusedCancels(t *testing.T) {
 	})
 }
 
-// A cancel ends the command step by step. A second one ends it at once.
+// A cancel ends the command step by step. A second one ends it immediately.
 func TestCancelEndsTheCommand(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func (c *connected) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	c.note("update")
 }
 
-// The answer comes before the end, even if the command ends at once.
+// The answer comes before the end, even if the command ends immediately.
 func TestCancelIsAnsweredFirst(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {

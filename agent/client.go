@@ -70,8 +70,8 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 
 // Create starts a command with terminal/create. The caller must release the terminal.
 //
-// If ctx ends before the client has answered, Create cancels the request. If the client creates the terminal anyway, it
-// is released as soon as its id is known.
+// If ctx is done before the client has answered, Create cancels the request. If the client creates the terminal anyway,
+// it is released as soon as its id is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
@@ -92,7 +92,7 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls use with it and releases it, even if use fails or panics or ctx has ended. It returns
+// Use creates a terminal, calls use with it and releases it, even if use fails or panics or ctx is done. It returns
 // the error of the creation, or the joined errors of use and of the release. It waits for the answer to the release for
 // ClientOptions.Grace, regardless of ctx.
 func (c *Client) Use(

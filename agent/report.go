@@ -72,7 +72,7 @@ func (p *report) reached(g goal) bool {
 	return p.round >= g.round && p.at >= g.at && (p.exited || !g.ended)
 }
 
-// run reports until the terminal is released and everything is sent, or until p.ctx ends.
+// run reports until the terminal is released and everything is sent, or until p.ctx is done.
 func (p *report) run() {
 	defer p.stop()
 	for again := true; again; {
@@ -145,7 +145,7 @@ func (p *report) exitStatus() acpterm.TerminalExitStatus {
 	return acpterm.TerminalExitStatus{}
 }
 
-// follow returns the output in pieces, until no more can follow or ctx ends.
+// follow returns the output in pieces, until no more can follow or ctx is done.
 func (p *report) follow(ctx context.Context) <-chan acpterm.Chunk {
 	chunks := make(chan acpterm.Chunk)
 	p.reporter.reported.Go(func() {
@@ -161,7 +161,7 @@ func (p *report) follow(ctx context.Context) <-chan acpterm.Chunk {
 	return chunks
 }
 
-// send sends an update and waits until it is written. It reports false if p.ctx has ended.
+// send sends an update and waits until it is written. It reports false if p.ctx is done.
 func (p *report) send(update any) bool {
 	if update == nil {
 		return true

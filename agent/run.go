@@ -12,7 +12,7 @@ import (
 // RunOptions configure Run. The zero value is ready to use.
 type RunOptions struct {
 	// Timeout is how long the command may run, counted from the client's answer to the create. If 0, it may run until
-	// ctx ends.
+	// ctx is done.
 	Timeout time.Duration
 	// Created, if not nil, is called with the new terminal. It can show the terminal in a tool call with
 	// Terminal.Content. The command and its timeout run concurrently, but Run continues, and kills a command that still
@@ -52,7 +52,7 @@ type Result struct {
 // while the wait is pending, and the output is read after the answers to both.
 //
 // Run always releases the terminal, even if the client answers a request with an error or too late (see
-// ClientOptions.Grace), if ctx ends, or if RunOptions.Created panics. After ctx has ended, Run sends only the release.
+// ClientOptions.Grace), if ctx is done, or if RunOptions.Created panics. Once ctx is done, Run sends only the release.
 //
 // If Run fails, the result contains everything known so far. For example, a command whose timeout expired is TimedOut
 // even if the client then failed to kill it. The error joins the errors of all failed requests.
@@ -123,7 +123,7 @@ type exitWait struct {
 	err           error                      // valid once answered is closed
 }
 
-// beginWait sends a wait. The caller must cancel it; the end of ctx does not.
+// beginWait sends a wait. The caller must cancel it; cancelling ctx does not.
 func (t *Terminal) beginWait(ctx context.Context) *exitWait {
 	r := t.sendWait(ctx)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -80,7 +80,7 @@ func TestRunWithEachClient(t *testing.T) {
 		{"release", stopsReading, false, agent.TimedOut, true, timeout + grace, timedOut, context.DeadlineExceeded, 0},
 		{"release", disconnects, false, agent.TimedOut, true, timeout, timedOut, jsonrpc2.ErrClosed, 0},
 
-		// The command ends at once.
+		// The command ends immediately.
 		{"create", none, true, agent.Completed, true, 0, completed, nil, 0},
 		{"wait_for_exit", slow, true, agent.Completed, true, delay, completed, nil, 0},
 		{"output", slow, true, agent.Completed, true, delay, completed, nil, 0},

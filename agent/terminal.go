@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Terminal is a terminal of the client. All methods may be called concurrently. Methods with a context return when it
+// Terminal is a terminal of the client. All methods are safe for concurrent use. Methods with a context return when it
 // ends. After Release, they fail with acpterm.ErrTerminalNotFound and send nothing.
 type Terminal struct {
 	client  *Client
@@ -42,8 +42,8 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits until the command has ended, with terminal/wait_for_exit. If ctx ends first, Wait cancels the request and
-// the command keeps running. If the client does not know the exit status, the status has neither an exit code nor a
+// Wait waits until the command has ended, with terminal/wait_for_exit. If ctx is done first, Wait cancels the request
+// and the command keeps running. If the client does not know the exit status, the status has neither an exit code nor a
 // signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
@@ -74,7 +74,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 }
 
 // Release ends the command and invalidates the terminal's id with terminal/release. The request is sent once, even if
-// ctx has ended: ctx only limits the wait for the answer. Further calls wait for the same answer and return the same
+// ctx is done: ctx only limits the wait for the answer. Further calls wait for the same answer and return the same
 // error. If the client answers that it does not know the terminal, Release succeeds.
 //
 // Other pending calls may fail. To show the terminal in a tool call, add it before Release (see Content).

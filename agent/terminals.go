@@ -17,7 +17,7 @@ import (
 // and otherwise a Manager of the agent. In v2, it shows the Manager's terminals as ACP v2 does. In v1, it shows them by
 // the _meta convention of Zed if the client advertises it, and otherwise as text when the command has ended.
 //
-// It is experimental, like ACP v2. All methods may be called concurrently.
+// It is experimental, like ACP v2. All methods are safe for concurrent use.
 type Terminals struct {
 	manager  *acpterm.Manager // nil if the agent itself does not run commands
 	options  TerminalsOptions
@@ -122,7 +122,7 @@ type ToolCall struct {
 	Own bool
 	// Request is the command and the session of the tool call.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is how long the command may run. If 0, it may run until ctx ends.
+	// Timeout is how long the command may run. If 0, it may run until ctx is done.
 	Timeout time.Duration
 }
 
@@ -137,7 +137,7 @@ type ToolCallResult struct {
 var errNoManager = errors.New("the agent has no Manager for its own commands")
 
 // Run runs a command in a tool call. It announces the tool call, shows the command in it, live if the client can, and
-// ends it. The tool call ends as completed if the command has exited with code 0, in v2 as cancelled if ctx has ended,
+// ends it. The tool call ends as completed if the command has exited with code 0, in v2 as cancelled if ctx is done,
 // and otherwise as failed. The agent does not have to send anything for the tool call, but may add to it. Otherwise,
 // Run is like Client.Run: it kills the command after its timeout and releases the terminal, and if it fails, the result
 // contains everything known so far. If the connection ends, Run ends the command, and its error wraps

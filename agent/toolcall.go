@@ -173,7 +173,7 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 	}
 	id := result.TerminalID
 	return s.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // returns at once for a client's terminal
+		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // returns immediately for a client's terminal
 		last := s.post(update)
 		if err == nil {
 			err = last.await(ctx)

@@ -51,7 +51,7 @@ type Options struct {
 
 // Process is an agent's process, with all processes that it starts. It is also the connection to the agent, for
 // Handler.Filter of acpterm: Read reads the agent's standard output, and Write writes to its standard input. All
-// methods may be called concurrently.
+// methods are safe for concurrent use.
 //
 // When the agent exits by itself, its remaining processes are ended as by Close, starting with SIGTERM, so that Read
 // reaches the end of the output.
@@ -104,7 +104,7 @@ const (
 // ctx limits the call but not the agent's life. Call Close to end the agent. If cmd comes from exec.CommandContext, the
 // end of its context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
 //
-// Start fails with an *acpterm.Error of kind ErrCancelled if ctx has ended; ErrInvalidParams with Field "cmd",
+// Start fails with an *acpterm.Error of kind ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
 // "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
 // ErrNotExecutable; or ErrInternal. errors.Is and errors.As also find the error of os/exec.
 func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
@@ -255,7 +255,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Until Close returns, lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits until Done is closed and returns the agent's exit status. It fails with ErrCancelled if ctx ends first,
+// Wait waits until Done is closed and returns the agent's exit status. It fails with ErrCancelled if ctx is done first,
 // with ErrExitLost if another part of the program reaped the process, and with the error of Close if the agent's own
 // process is still running.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
@@ -288,7 +288,7 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Kill is Close without grace. It sends SIGKILL to the tree at once, even during a Close.
+// Kill is Close without grace. It sends SIGKILL to the tree immediately, even during a Close.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

@@ -74,7 +74,7 @@ func startAgent(t testing.TB, cmd *exec.Cmd, options *agentproc.Options) *agentp
 	return a
 }
 
-// quick is a Grace that ends at once.
+// quick is a Grace that ends immediately.
 const quick = -1
 
 func awaitAgent(t *testing.T, a *agentproc.Process) string {

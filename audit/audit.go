@@ -166,7 +166,7 @@ func ownFile(file *os.File, path string) error {
 }
 
 // Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns after the line is written and
-// flushed. It fails if that fails, or with ctx's error if ctx ends first; the line may still be written later. A
+// flushed. It fails if that fails, or with ctx's error if ctx is done first; the line may still be written later. A
 // goroutine writes all other events without a flush, so that their callers do not wait for the disk. While 16 MiB are
 // unwritten, Record waits for the next write and fails if the write fails. After Close it fails with os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
@@ -188,7 +188,7 @@ func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	}
 }
 
-// await waits until the batch is written or ctx ends.
+// await waits until the batch is written or ctx is done.
 func (b *batch) await(ctx context.Context) error {
 	select {
 	case <-b.written:

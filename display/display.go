@@ -5,7 +5,7 @@
 //	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives
 //	text, omitted := display.Question(q, 4096)                     // for a dialog
 //
-// Callers must show the results unchanged. The functions may be called concurrently.
+// Callers must show the results unchanged. The functions are safe for concurrent use.
 package display
 
 import (

@@ -44,9 +44,9 @@ type member struct {
 	sent syscall.Signal // the last signal sent, or 0
 }
 
-// endTrees ends trees concurrently. When ctx ends, it sends SIGKILL at once. It does not use internal/life, which ends
-// one tree: here each scan of the process table serves all trees. It does not end a tree that contains this process,
-// and reports this process as the survivor.
+// endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not use internal/life,
+// which ends one tree: here each scan of the process table serves all trees. It does not end a tree that contains this
+// process, and reports this process as the survivor.
 func endTrees(ctx context.Context, trees []*tree) {
 	var left []*ending
 	for _, t := range trees {
@@ -69,7 +69,7 @@ func endTrees(ctx context.Context, trees []*tree) {
 	}
 }
 
-// sendAll sends a signal to the processes of trees until they are gone, atMost is over or ctx ends. It returns the
+// sendAll sends a signal to the processes of trees until they are gone, atMost is over or ctx is done. It returns the
 // remaining trees. Only SIGKILL goes to processes that start after the first signal: others may be a member's clean-up.
 func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost time.Duration) []*ending {
 	ctx, cancel := context.WithTimeout(ctx, atMost)

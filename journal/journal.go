@@ -22,8 +22,8 @@ import (
 
 // Dir is an acpterm.Journal: the absolute path of a directory, created when needed, with a file for each command. Only
 // the host's user has access. A file contains the command's arguments, but not its environment. Managers and programs
-// may share a directory. The methods may be called concurrently, also in several processes. Their errors name the file;
-// they are those of package os, such as syscall.ENOSPC.
+// may share a directory. The methods are safe for concurrent use, also in several processes. Their errors name the
+// file; they are those of package os, such as syscall.ENOSPC.
 //
 // A file is written under a temporary name and renamed, so that a reader sees all of it or nothing, whenever the host
 // dies. Later, the command's process is appended to the file. Writing the file again would cost milliseconds, since

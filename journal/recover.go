@@ -38,8 +38,8 @@ type Recovered struct {
 //
 // On Linux, Recover ends every process that is known to belong to the tree: all with the terminal's mark in their
 // environment, the session of the command, their children, and the terminal's cgroup if it had one. They get SIGTERM,
-// and SIGKILL 5 seconds later, or at once when ctx ends. A recorded number alone is never a reason to signal a process.
-// If a tree contains the calling process, Recover does not end it, but reports it.
+// and SIGKILL 5 seconds later, or immediately when ctx is done. A recorded number alone is never a reason to signal a
+// process. If a tree contains the calling process, Recover does not end it, but reports it.
 //
 // On Windows no process outlives its host. On other systems the processes cannot be found: Recover returns each record
 // once, with an error that says so, and the processes may continue to run.

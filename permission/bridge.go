@@ -14,8 +14,8 @@ import (
 )
 
 // Bridge remembers answers to session/request_permission, and gives them to a manager's questions. The zero value is
-// ready to use. Its methods may be called concurrently; its fields must not change after the first call. It must not be
-// copied after its first use. It starts no goroutines and need not be closed.
+// ready to use. Its methods are safe for concurrent use; its fields must not change after the first call. It must not
+// be copied after its first use. It starts no goroutines and need not be closed.
 type Bridge struct {
 	// Lifetime limits how long an answer is remembered after it was given. The default is one minute. If negative,
 	// answers are not remembered.
@@ -62,9 +62,9 @@ type Outcome struct {
 }
 
 // Answer asks the user with the host's function choose, remembers the choice as described in the package comment, and
-// returns the response for the agent. choose may wait for the user until ctx ends. End ctx when the turn is cancelled,
-// or when the session or the connection ends: the outcome is then "cancelled", as ACP requires, and nothing is
-// remembered. The same holds if the user chose none of the options. A panic in choose propagates to the caller.
+// returns the response for the agent. choose may wait for the user until ctx is done. Cancel ctx when the turn is
+// cancelled, or when the session or the connection ends: the outcome is then "cancelled", as ACP requires, and nothing
+// is remembered. The same holds if the user chose none of the options. A panic in choose propagates to the caller.
 func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Context, Request) Choice) Response {
 	command, hasCommand := r.Command() // as Text shows it
 	choice := choose(ctx, r)
@@ -87,7 +87,7 @@ func allows(a acpterm.Answer) bool {
 }
 
 // remember keeps an answer. A rejection revokes permissions for the command in any directory; a permission revokes
-// rejections in its own directory. If ctx has ended, nothing is kept: Forget may have been called before.
+// rejections in its own directory. If ctx is done, nothing is kept: Forget may have been called before.
 func (b *Bridge) remember(ctx context.Context, g *given) {
 	size := len(g.session) + len(g.command.Line) + len(g.command.Dir)
 	for _, word := range g.command.Args {
@@ -109,7 +109,8 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget forgets the unused answers of a session. A pending Answer whose ctx ended before the call remembers nothing.
+// Forget forgets the unused answers of a session. A pending Answer whose ctx was done before the call remembers
+// nothing.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

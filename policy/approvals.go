@@ -25,7 +25,7 @@ import (
 // An answer applies only to the same program, arguments or shell line, directory, variables set by the agent, and rule.
 // In an unopened session, answers for the session apply until Forget.
 //
-// The zero value is ready to use. All methods may be called concurrently.
+// The zero value is ready to use. All methods are safe for concurrent use.
 type Approvals struct {
 	mu      sync.Mutex
 	answers map[approvalKey]approval

@@ -82,7 +82,7 @@ func isPassedOn(variable string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// commandProcess is the process of a Command. Its methods may be called concurrently.
+// commandProcess is the process of a Command. Its methods are safe for concurrent use.
 type commandProcess struct {
 	cmd       *exec.Cmd
 	processes proc.Supervisor
@@ -285,7 +285,7 @@ func (p *commandProcess) failure(err error) error {
 	return fmt.Errorf("%s: %s: %w", p.cmd.Args[0], how, err)
 }
 
-// end keeps the end of the text written to it. Its methods may be called concurrently.
+// end keeps the end of the text written to it. Its methods are safe for concurrent use.
 type end struct {
 	mu   sync.Mutex
 	text []byte

@@ -24,7 +24,7 @@ const cancelTimeout = 10 * time.Second
 // that makes it end the connection.
 const maxUnanswered = 1000
 
-// connection is a connection to a helper, after its Hello. Its methods may be called concurrently, except serve.
+// connection is a connection to a helper, after its Hello. Its methods are safe for concurrent use, except serve.
 type connection struct {
 	stream *stream
 	frames *frame.Reader
@@ -65,7 +65,8 @@ func newConnection(s *stream, frames *frame.Reader, hello *frame.Hello) *connect
 	}
 }
 
-// serve reads and writes until the connection is lost or ctx ends, and returns the reason. The caller then calls close.
+// serve reads and writes until the connection is lost or ctx is done, and returns the reason. The caller then calls
+// close.
 func (c *connection) serve(ctx context.Context, silence time.Duration) error {
 	c.busy.Go(func() { c.lose(c.read()) })
 	c.busy.Go(func() {
@@ -165,7 +166,7 @@ func (c *connection) ask(
 	}
 }
 
-// admit waits for room for a call until ctx ends or the connection is lost.
+// admit waits for room for a call until ctx is done or the connection is lost.
 func (c *connection) admit(ctx context.Context, call *call) error {
 	err := takeRoom(ctx, c.unanswered, c.lost.Done())
 	if err == nil {
@@ -221,8 +222,8 @@ func (c *connection) post(request *frame.Request) {
 	}
 }
 
-// start starts a process. If ctx ends first, start returns when nothing is left of the process, or the remote side has
-// given it up.
+// start starts a process. If ctx is done first, start returns when nothing is left of the process, or the remote side
+// has given it up.
 func (c *connection) start(ctx context.Context, output io.WriteCloser, start frame.Start) (*process, error) {
 	p := &process{connection: c, output: output}
 	call := newCall(func(r *frame.Reply) error { return p.started(r, start.Limits) })

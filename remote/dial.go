@@ -56,8 +56,8 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// dial opens a connection and starts the helper. It fails when ctx ends, and after Options.ConnectTimeout. It returns
-// an opened stream even if it fails; the caller must close it.
+// dial opens a connection and starts the helper. It fails when ctx is done, and after Options.ConnectTimeout. It
+// returns an opened stream even if it fails; the caller must close it.
 func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -88,7 +88,7 @@ func (f *far) answerClose() {
 	f.answer(frame.Answer{Closed: r.Close})
 }
 
-// lines collects the text written to it. Its methods may be called concurrently.
+// lines collects the text written to it. Its methods are safe for concurrent use.
 type lines struct {
 	mu     sync.Mutex
 	text   bytes.Buffer

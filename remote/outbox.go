@@ -44,7 +44,7 @@ func newOutbox() outbox {
 	return outbox{room: make(chan struct{}, maxAdmitted), wake: make(chan struct{}, 1)}
 }
 
-// takeRoom waits for room. It fails when ctx ends, and with errLost when lost is closed.
+// takeRoom waits for room. It fails when ctx is done, and with errLost when lost is closed.
 func takeRoom(ctx context.Context, room chan<- struct{}, lost <-chan struct{}) error {
 	select {
 	case room <- struct{}{}:

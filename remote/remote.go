@@ -29,7 +29,7 @@ type Transport interface {
 	// Open starts a POSIX shell on the remote side and returns its standard input and output. The shell may print text
 	// before it reads. When the connection is lost, Read and Write fail, with the reason in the error if it is known.
 	// Close ends the connection, even during a Read or Write, and returns when nothing of it is left on the local side.
-	// If ctx ends before Open returns, Open must leave nothing behind; after that, ctx has no effect.
+	// If ctx is done before Open returns, Open must leave nothing behind; after that, ctx has no effect.
 	Open(ctx context.Context) (io.ReadWriteCloser, error)
 }
 

@@ -65,7 +65,7 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects to the remote side, unless a connection exists, and returns when it is made. If ctx ends first,
+// Connect connects to the remote side, unless a connection exists, and returns when it is made. If ctx is done first,
 // Connect fails with the cause, and the Runner continues to connect.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
@@ -229,9 +229,9 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts a command on the remote side. If ctx ends first, Start returns when the remote side has confirmed that
-// nothing is left. The remote side gives up processes that do not end within ten seconds. If it does not confirm this
-// within another ten, Start gives up the connection, which ends everything there.
+// Start starts a command on the remote side. If ctx is done first, Start returns when the remote side has confirmed
+// that nothing is left. The remote side gives up processes that do not end within ten seconds. If it does not confirm
+// this within another ten, Start gives up the connection, which ends everything there.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// Commands that write and end at once, with a check for missing output.
+// Commands that write and end immediately, with a check for missing output.
 
 import (
 	"bytes"

@@ -26,7 +26,7 @@ const (
 	shownFailures = 5
 )
 
-// run is a scenario in progress. Its methods may be called concurrently.
+// run is a scenario in progress. Its methods are safe for concurrent use.
 type run struct {
 	settings
 	scenario string

@@ -33,7 +33,7 @@ type LoginOptions struct {
 	Timeout time.Duration
 }
 
-// LoginEnv is the environment of a login shell. Its methods may be called concurrently.
+// LoginEnv is the environment of a login shell. Its methods are safe for concurrent use.
 type LoginEnv struct {
 	spec loginshell.Spec
 	env  []string

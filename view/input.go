@@ -60,7 +60,7 @@ func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
 // inputs queues input for terminals. Terminal.Write blocks while the command does not read, and cannot be interrupted,
 // so each terminal has a goroutine while input waits for it. The pieces for one terminal are written in the order of
 // add, one after the other; those for different terminals are written concurrently. The zero value is ready to use. All
-// methods may be called concurrently; none blocks.
+// methods are safe for concurrent use; none blocks.
 type inputs struct {
 	mu      sync.Mutex
 	closed  bool

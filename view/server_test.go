@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timeout bounds waits that end at once unless the code is wrong.
+// timeout bounds waits that end immediately unless the code is wrong.
 const timeout = time.Minute
 
 // dial opens a connection and sends a text.

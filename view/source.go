@@ -10,7 +10,7 @@ import (
 
 // Source is a manager shown by a View. View.Add creates one; New creates one for the View's first manager.
 //
-// All methods may be called concurrently.
+// All methods are safe for concurrent use.
 type Source struct {
 	view    *View
 	manager *acpterm.Manager

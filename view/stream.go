@@ -78,7 +78,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause waits. It reports false if ctx has ended.
+// pause waits. It reports false if ctx is done.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -47,7 +47,7 @@ type session struct {
 	id     acpterm.SessionID
 }
 
-// table holds all shown commands. All methods may be called concurrently; none blocks.
+// table holds all shown commands. All methods are safe for concurrent use; none blocks.
 type table struct {
 	only         acpterm.SessionID // the only session, or "" for all
 	may          permissions

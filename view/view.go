@@ -158,7 +158,7 @@ type Options struct {
 
 // View is an http.Handler that shows a manager's terminals. New creates a View and Close closes it.
 //
-// All methods may be called concurrently.
+// All methods are safe for concurrent use.
 type View struct {
 	options Options
 	origins []string // Options.Origins, normalized by parseOrigin

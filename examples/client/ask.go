@@ -38,8 +38,8 @@ var answers = map[string]acpterm.Approval{
 // nobody is the refusal if the user does not answer.
 var nobody = acpterm.Answer{By: "nobody"}
 
-// ask waits for its turn, asks the question, and returns the answer. It returns nobody if ctx ends or the terminal is
-// gone.
+// ask waits for its turn, asks the question, and returns the answer. It returns nobody if ctx is done or the terminal
+// is gone.
 func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	select {
 	case a.turn <- struct{}{}:

@@ -35,8 +35,8 @@ func newKeyboard(in io.Reader, out io.Writer) *keyboard {
 	return k
 }
 
-// prompt writes text and returns the next line that the user types, without surrounding blanks. If ctx ends first, the
-// Read of the line continues.
+// prompt writes text and returns the next line that the user types, without surrounding blanks. If ctx is done first,
+// the Read of the line continues.
 func (k *keyboard) prompt(ctx context.Context, text string) (string, error) {
 	if k.gone == nil {
 		k.gone = k.discard()

@@ -22,8 +22,8 @@
 // An agent may require the user to sign in first. The client then asks for that on the terminal, runs the agent's
 // program there, and restarts the agent.
 //
-// The first interrupt cancels the turn, and a second one leaves at once. Nothing that the client started outlives it.
-// The process exits with
+// The first interrupt cancels the turn, and a second one leaves immediately. Nothing that the client started outlives
+// it. The process exits with
 //
 //	0    the turn ended with end_turn, whatever commands were denied, failed or were lost
 //	1    another error
@@ -96,7 +96,7 @@ func sayError(err error) {
 // run gives the prompt to the agent. When it returns, everything it started has ended, including the live page, which
 // stays until the user interrupts. It fails unless the turn ended with end_turn.
 func run(opts options) error {
-	// ctx ends when the user no longer wants to wait for anything.
+	// ctx is cancelled when the user no longer wants to wait for anything.
 	ctx, leave := context.WithCancelCause(context.Background())
 	defer leave(nil)
 	signals := make(chan os.Signal, 2)
@@ -165,7 +165,7 @@ func run(opts options) error {
 	return err
 }
 
-// await returns err joined with the error of finish. It stops waiting when ctx ends, because finish may block: the
+// await returns err joined with the error of finish. It stops waiting when ctx is done, because finish may block: the
 // output or the audit may not be read, or the disk not written.
 func await(ctx context.Context, err error, finish func() error) error {
 	finished := make(chan error, 1)

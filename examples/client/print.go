@@ -33,7 +33,7 @@ import (
 // screen prints text from several sources. It prints each piece as soon as it arrives, and no line has pieces from two
 // sources.
 //
-// All methods may be called concurrently.
+// All methods are safe for concurrent use.
 type screen struct {
 	out, errors *column
 	colours     bool        // print the colours of commands

@@ -205,7 +205,7 @@ func (s *session) cancel() bool {
 	return true
 }
 
-// Handle serves the agent's messages. It does not block, so that the next message is read at once.
+// Handle serves the agent's messages. It does not block, so that the next message is read immediately.
 func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params json.RawMessage
 	if req.Params != nil {

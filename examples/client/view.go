@@ -44,7 +44,7 @@ func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	return nil
 }
 
-// stay leaves the page open until ctx ends, which happens when the user interrupts: a turn may be over before anyone
+// stay leaves the page open until ctx is done, which happens when the user interrupts: a turn may be over before anyone
 // has opened the page.
 func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	if p == nil || ctx.Err() != nil {

@@ -31,7 +31,7 @@ const agentGrace = 2 * time.Second
 // ended.
 var errAgentEnded = errors.New("the agent has ended")
 
-// Conversation is one agent with one session. All methods may be called concurrently.
+// Conversation is one agent with one session. All methods are safe for concurrent use.
 type Conversation struct {
 	editor  *Editor
 	stdio   io.ReadWriteCloser // an *agentproc.Process, except in tests

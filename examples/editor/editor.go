@@ -19,8 +19,8 @@ import (
 type UI interface {
 	// Draw draws a changed pane. It may take as long as a frame.
 	Draw(*Pane)
-	// Ask shows a dialog and returns the index of the user's choice. When ctx ends, it removes the dialog and returns
-	// noAnswer.
+	// Ask shows a dialog and returns the index of the user's choice. When ctx is done, it removes the dialog and
+	// returns noAnswer.
 	Ask(ctx context.Context, d Dialog) int
 	// Say adds text to the conversation. Consecutive texts of the agent are one text.
 	Say(by speaker, text string)
@@ -39,7 +39,7 @@ const (
 	theEditor speaker = "editor"
 )
 
-// Editor is the editor without its screen. All methods may be called concurrently.
+// Editor is the editor without its screen. All methods are safe for concurrent use.
 type Editor struct {
 	ui      UI
 	manager *acpterm.Manager
@@ -124,8 +124,8 @@ func (e *Editor) conversation(id acpterm.SessionID) *Conversation {
 	return nil
 }
 
-// Quit ends all commands and all agents, gracefully until ctx ends and then by force. It returns when they are gone and
-// the panes have been drawn for the last time.
+// Quit ends all commands and all agents, gracefully until ctx is done and then by force. It returns when they are gone
+// and the panes have been drawn for the last time.
 func (e *Editor) Quit(ctx context.Context) error {
 	e.manager.Shutdown(ctx)
 	errs := []error{e.manager.Close()} // kills the remaining commands

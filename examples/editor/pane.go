@@ -17,7 +17,7 @@ import (
 // paneBytes is how much text a pane keeps for scrolling. The terminal keeps its own output.
 const paneBytes = 128 << 10
 
-// Pane shows one terminal. All methods may be called concurrently.
+// Pane shows one terminal. All methods are safe for concurrent use.
 type Pane struct {
 	terminal *acpterm.Terminal
 	ui       UI
@@ -136,7 +136,7 @@ func (p *Pane) annotate(note string) {
 	p.ui.Draw(p)
 }
 
-// scrollback holds at least the last paneBytes of a text. All methods may be called concurrently.
+// scrollback holds at least the last paneBytes of a text. All methods are safe for concurrent use.
 type scrollback struct {
 	mu    sync.Mutex
 	bytes []byte

@@ -72,7 +72,7 @@ func serve(c config, jobs io.Reader, results io.Writer) error {
 	return errors.Join(h.runAll(ctx, jobs, results), h.audit.Close())
 }
 
-// runAll runs jobs as they arrive. It returns when all have ended. When ctx ends, the running ones are cancelled.
+// runAll runs jobs as they arrive. It returns when all have ended. When ctx is done, the running ones are cancelled.
 func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) error {
 	var busy sync.WaitGroup
 	var writing sync.Mutex

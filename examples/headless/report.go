@@ -40,7 +40,7 @@ const (
 	maxStderr = 10
 )
 
-// report collects the data of a result. Its methods may be called concurrently.
+// report collects the data of a result. Its methods are safe for concurrent use.
 type report struct {
 	job string
 

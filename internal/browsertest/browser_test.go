@@ -319,7 +319,7 @@ type openConns struct {
 
 	mu      sync.Mutex
 	all     []net.Conn
-	refuses bool // closes new connections at once
+	refuses bool // closes new connections immediately
 }
 
 func (o *openConns) Accept() (net.Conn, error) {
@@ -336,7 +336,7 @@ func (o *openConns) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// refuse sets whether new connections are closed at once.
+// refuse sets whether new connections are closed immediately.
 func (o *openConns) refuse(refuses bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -59,7 +59,7 @@ func testSwitching(t *testing.T, b visitor) {
 				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.SessionID(), to.ID()))
 			}
 			steps := set(own)
-			if i%5 == 0 { // and back at once
+			if i%5 == 0 { // and back immediately
 				steps = set(own) + "," + set(other) + "," + steps
 			}
 			if left := eval[string](p, "("+steps+", el.text + part('header > .title').textContent)"); left != "" {

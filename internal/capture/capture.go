@@ -25,7 +25,7 @@ const (
 )
 
 // A Reader copies what arrives in a pipe into a Sink, until the last process that has the pipe open for writing has
-// closed it, or until Stop. Its methods may be called concurrently. None of them waits, except Stop.
+// closed it, or until Stop. Its methods are safe for concurrent use. None of them waits, except Stop.
 type Reader struct {
 	sink  Sink
 	flush func()        // has the sink take a character that was left unfinished
@@ -36,7 +36,7 @@ type Reader struct {
 	pipe     *os.File // nil while readBatched reads; only run changes it
 	drains   []func() // called when what was in the pipe is in the sink
 	stopping bool
-	over     bool // the sink is closed, and drains are called at once
+	over     bool // the sink is closed, and drains are called immediately
 }
 
 // Start begins to copy, in a goroutine that it adds to busy. The pipe must support deadlines; the Reader closes it. On
@@ -96,7 +96,7 @@ func (r *Reader) Over() bool {
 	return r.over
 }
 
-// past is a deadline that ends a read at once.
+// past is a deadline that ends a read immediately.
 var past = time.Unix(1, 0)
 
 // interrupt makes the current read return, or the next one.

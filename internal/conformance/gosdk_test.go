@@ -291,8 +291,9 @@ func (t goTerminal) release() {
 	require.NoError(t.t, err)
 }
 
-// When the context of a call ends, the SDK sends $/cancel_request, returns its own error at once, and drops the later
-// answer. The wire shows that this is the right answer; that the SDK drops it shows in everything that still works.
+// When the context of a call ends, the SDK sends $/cancel_request, returns its own error immediately, and drops the
+// later answer. The wire shows that this is the right answer; that the SDK drops it shows in everything that still
+// works.
 func TestGoSDKCancelsAWait(t *testing.T) {
 	cases := map[string]struct {
 		cancel func(c *conversation, call context.CancelCauseFunc)

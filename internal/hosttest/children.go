@@ -105,5 +105,5 @@ func KilledBy() string {
 	if leaktest.CanAsk() {
 		return "SIGTERM"
 	}
-	return "SIGKILL" // at once
+	return "SIGKILL" // immediately
 }

@@ -26,7 +26,7 @@ const (
 	idCodeAt     = 10
 )
 
-// Generator makes the ids of one manager. New returns one. Its methods may be called concurrently.
+// Generator makes the ids of one manager. New returns one. Its methods are safe for concurrent use.
 type Generator struct {
 	key      []byte
 	macs     sync.Pool // of hash.Hash

@@ -8,7 +8,7 @@ import (
 )
 
 // Latch is an event that happens at most once. Setting it closes Done and calls the functions of OnSet, so no goroutine
-// has to wait. The zero value is not set. It must not be copied. Its methods may be called concurrently.
+// has to wait. The zero value is not set. It must not be copied. Its methods are safe for concurrent use.
 type Latch struct {
 	mu        sync.Mutex
 	set       bool
@@ -53,8 +53,8 @@ func (l *Latch) Done() <-chan struct{} {
 	return l.done
 }
 
-// OnSet registers f, which Set calls in Set's goroutine. If the latch is already set, OnSet calls f at once. f must not
-// block. stop removes f, and reports whether it did so before f was called.
+// OnSet registers f, which Set calls in Set's goroutine. If the latch is already set, OnSet calls f immediately. f must
+// not block. stop removes f, and reports whether it did so before f was called.
 func (l *Latch) OnSet(f func()) (stop func() bool) {
 	l.mu.Lock()
 	if l.set {

@@ -30,7 +30,7 @@ import (
 // outputChildren returns the children of these tests.
 func outputChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
-		// widened FILE: writes the file at once to a pipe that it has widened to a mebibyte.
+		// widened FILE: writes the whole file to a pipe that it has widened to a mebibyte.
 		"widened": func(args []string) {
 			text, err := os.ReadFile(args[0])
 			if err == nil {
@@ -131,7 +131,7 @@ func inTerminals(t *testing.T, m *acpterm.Manager, n int, files []burst,
 	})
 }
 
-// Commands write up to 300 KiB and exit at once.
+// Commands write up to 300 KiB and exit immediately.
 func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)

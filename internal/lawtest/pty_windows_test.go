@@ -278,7 +278,7 @@ func TestPTYSize(t *testing.T) {
 }
 
 // Many terminals at once leave nothing behind. Those that may not have their console yet when it is closed are killed
-// at once: under Wine 8 they keep running without it.
+// immediately: under Wine 8 they keep running without it.
 func TestManyPTYs(t *testing.T) {
 	total := 100
 	if testing.Short() {

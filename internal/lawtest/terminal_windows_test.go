@@ -175,7 +175,7 @@ func TestTerminatedByAStranger(t *testing.T) {
 	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
-// Bursts larger than the pipe, followed by an exit at once, lose no byte.
+// Bursts larger than the pipe, followed by an exit immediately, lose no byte.
 func TestBurstThenExit(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for range 50 {

@@ -77,7 +77,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 		Env: []acpterm.EnvVariable{{Name: name, Value: value}}}, nil)
 	switch {
 	case err == nil:
-		if i%4 > 0 { // otherwise at once, while processes leave the session and become programs
+		if i%4 > 0 { // otherwise immediately, while processes leave the session and become programs
 			time.Sleep(time.Duration(rnd.Int64N(int64(20 * time.Millisecond))))
 		}
 		var ending sync.WaitGroup
@@ -201,7 +201,7 @@ func startStranger(t *testing.T) (pid int) {
 	return pid
 }
 
-// A stopped process receives SIGTERM at once, without waiting for the grace period.
+// A stopped process receives SIGTERM immediately, without waiting for the grace period.
 func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	underLoad(t)
 	const grace = time.Minute

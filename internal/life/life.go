@@ -29,14 +29,14 @@ func (s Step) wait() time.Duration {
 type Tree interface {
 	// Gone reports whether it is certain that no process of the tree runs.
 	Gone() bool
-	// End sends a signal to the whole tree, at least once. It returns when the tree is gone, or when ctx ends, then
+	// End sends a signal to the whole tree, at least once. It returns when the tree is gone, or when ctx is done, then
 	// with the processes that still run.
 	End(ctx context.Context, sig syscall.Signal) (left []int)
 }
 
 // End ends a tree and returns the processes that still run after the last step. SIGKILL follows the given steps, unless
-// it is the last of them. Setting forced skips to SIGKILL at once; it may be nil. Only one goroutine at a time may call
-// End for a tree.
+// it is the last of them. Setting forced skips to SIGKILL immediately; it may be nil. Only one goroutine at a time may
+// call End for a tree.
 func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int) {
 	if tree.Gone() {
 		return nil

@@ -34,7 +34,7 @@ type contents struct {
 
 // Verifier reads the contents of programs, and compares them later. A change through a memory mapping that was made
 // before shows neither in a file's size nor in its times, so contents are compared and not times alone. NewVerifier
-// makes one. Its methods may be called concurrently.
+// makes one. Its methods are safe for concurrent use.
 type Verifier struct {
 	reads chan struct{} // has one element for each read that is under way
 }
@@ -44,7 +44,7 @@ func NewVerifier() *Verifier { return &Verifier{make(chan struct{}, maxReads)} }
 
 // Read reads a program, and the interpreters of a script that is started in dir. unverified are the files whose
 // contents will not be compared: they are larger than MaxVerifiedSize or cannot be read. It fails with the context's
-// cause when ctx ends.
+// cause when ctx is done.
 func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents, unverified []string, err error) {
 	defer v.begin(ctx)()
 	for name := program; name != "" && len(all) <= maxInterpreters; {
@@ -64,7 +64,7 @@ func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents,
 }
 
 // Unchanged reports whether the files are those that were read, with the same contents. It fails with the context's
-// cause when ctx ends.
+// cause when ctx is done.
 func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	if all == nil {
 		return true, nil
@@ -83,7 +83,7 @@ func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	return true, nil
 }
 
-// begin waits until fewer than maxReads are under way, or ctx ends. end ends this one.
+// begin waits until fewer than maxReads are under way, or ctx is done. end ends this one.
 func (v *Verifier) begin(ctx context.Context) (end func()) {
 	select {
 	case v.reads <- struct{}{}:

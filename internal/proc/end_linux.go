@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx ends; it then
+// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx is done; it then
 // returns the process IDs of the running members. The signal is sent at least once, even if ctx has already ended.
 //
 // End looks for the members before it sends the first signal, because the signal may destroy the evidence that a

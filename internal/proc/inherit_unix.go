@@ -17,7 +17,7 @@ import (
 
 // inherit keeps track of this process's descriptors without the close-on-exec flag, which commands must not inherit. Go
 // opens none, but the host may have been started with some, or have C code that opens them. The zero value is ready to
-// use. Its methods may be called concurrently.
+// use. Its methods are safe for concurrent use.
 type inherit struct {
 	mu    sync.Mutex
 	found []int     // every descriptor ever seen without close-on-exec

@@ -126,7 +126,7 @@ func (e Exit) Status() (code *uint32, signal *string) {
 	return &e.Code, nil
 }
 
-// common is the part of a Tree shared by all systems. Its methods may be called concurrently.
+// common is the part of a Tree shared by all systems. Its methods are safe for concurrent use.
 type common struct {
 	pid    int      // the leader's process ID, and its group's ID
 	output *os.File // the read end of the output's pipe, or the PTY's master
@@ -149,7 +149,7 @@ func (c *common) Limits() []Limit { return c.limits }
 func (c *common) Unreaped() bool { return true }
 
 // ExitStatus tells how a command ended: a Tree's leader, or a command run by something else. The zero value means that
-// the outcome is not known yet. Its methods may be called concurrently.
+// the outcome is not known yet. Its methods are safe for concurrent use.
 type ExitStatus struct {
 	claimed atomic.Bool // by the first call of SetExit
 	known   latch.Latch // exit and exitErr are set, and no longer change
@@ -172,8 +172,8 @@ func (s *ExitStatus) SetExit(exit Exit, err error) {
 // hasExited reports whether the leader's exit is known, or known to be unobservable.
 func (s *ExitStatus) hasExited() bool { return s.known.IsSet() }
 
-// pause waits until the leader exits, atMost has passed, or ctx ends. If the leader has already exited, only the other
-// two count.
+// pause waits until the leader exits, atMost has passed, or ctx is done. If the leader has already exited, only the
+// other two count.
 func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()

@@ -28,7 +28,7 @@ import (
 // signal to reach another process, the process must exit and be reaped in the microseconds between, and its ID must be
 // reused, after all other IDs or, with FreeBSD's kern.randompid, by chance.
 
-// Supervisor starts trees. The zero value is ready to use. Its methods may be called concurrently, but Close must be
+// Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
 	// HostReaps has no effect here: kqueue reports how a leader ended, even if another part of the program reaps it.
@@ -44,7 +44,7 @@ func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 // Close waits until the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }
 
-// Tree is a started command with all its descendants. Its methods may be called concurrently, except that only one
+// Tree is a started command with all its descendants. Its methods are safe for concurrent use, except that only one
 // goroutine at a time may call End, and that only Close may be called after Close.
 type Tree struct {
 	common
@@ -153,10 +153,10 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	return t, nil
 }
 
-// openQueue begins to watch the leader, which may already have exited. FreeBSD reports that at once (filt_procattach:
-// zpfind). macOS returns ESRCH (XNU filt_procattach: proc_find), and awaitEarly then finds out how the leader ended. A
-// leader that XNU finds cannot exit unnoticed: before it posts the event, proc_exit waits for everyone who holds a
-// reference to the process (proc_refdrain).
+// openQueue begins to watch the leader, which may already have exited. FreeBSD reports that immediately
+// (filt_procattach: zpfind). macOS returns ESRCH (XNU filt_procattach: proc_find), and awaitEarly then finds out how
+// the leader ended. A leader that XNU finds cannot exit unnoticed: before it posts the event, proc_exit waits for
+// everyone who holds a reference to the process (proc_refdrain).
 func (t *Tree) openQueue() (err error) {
 	if t.queue.fd, err = unix.Kqueue(); err != nil {
 		return err
@@ -226,8 +226,8 @@ func reap(pid int) {
 }
 
 // End sends a signal to the members that exist when it begins. It also sends SIGKILL to processes started later (see
-// end_linux.go). It returns when the tree has no running process, or when ctx ends; it then returns the process IDs of
-// the running members.
+// end_linux.go). It returns when the tree has no running process, or when ctx is done; it then returns the process IDs
+// of the running members.
 //
 // Neither reading the process table nor signalling the group is atomic: XNU first lists the process IDs, then visits
 // them, and skips a process during its fork (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). The parent of that process

@@ -23,8 +23,8 @@ import (
 )
 
 // Tree is a started command with all its descendants: the leader, its session, and the processes that left that
-// session. Its methods may be called concurrently, except that only one goroutine at a time may call End, and that only
-// Close may be called after Close.
+// session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End, and that
+// only Close may be called after Close.
 type Tree struct {
 	common
 	sup       *Supervisor

@@ -34,7 +34,7 @@ var procResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeP
 // pipeSize is the capacity of the output's pipe, in bytes.
 const pipeSize = 64 << 10
 
-// Supervisor starts trees. The zero value is ready to use. Its methods may be called concurrently, but Close must be
+// Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
 	// HostReaps has no effect here: a process's exit status remains available while a handle to it is open.
@@ -53,7 +53,7 @@ func (s *Supervisor) Close() { s.busy.Wait() }
 // programs have no reason to choose this code; the 9 is SIGKILL's.
 const killedCode = 0xE0000009
 
-// Tree is a started command with all its descendants. Its methods may be called concurrently, except that only one
+// Tree is a started command with all its descendants. Its methods are safe for concurrent use, except that only one
 // goroutine at a time may call End, and that only Close may be called after Close.
 type Tree struct {
 	common
@@ -332,7 +332,7 @@ func (t *Tree) exitOf(code uint32) Exit {
 	return Exit{Code: code}
 }
 
-// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx ends; it then
+// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx is done; it then
 // returns the process IDs of the running members. It does not wait if no process can have received the signal.
 //
 // The job knows its processes, including all descendants.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty is the part of a PTY that a Tree keeps. Its methods may be called concurrently.
+// pty is the part of a PTY that a Tree keeps. Its methods are safe for concurrent use.
 type pty struct {
 	// control is the master, in addition to Tree.Output. It stays open until the Tree is closed. Until then, the system
 	// does not give the terminal's number to another terminal, so Tree.output keeps meaning this one.

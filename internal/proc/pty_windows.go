@@ -22,7 +22,7 @@ import (
 
 var procCreatePseudoConsole = windows.NewLazySystemDLL("kernel32.dll").NewProc("CreatePseudoConsole")
 
-// pty is the part of a pseudo console that a Tree keeps. Its methods may be called concurrently.
+// pty is the part of a pseudo console that a Tree keeps. Its methods are safe for concurrent use.
 type pty struct {
 	input *os.File        // keyboard input; closed after the console, which would take its end as a hang-up
 	busy  *sync.WaitGroup // the Supervisor's wait group

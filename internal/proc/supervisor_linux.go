@@ -17,7 +17,8 @@ import (
 )
 
 // Supervisor starts trees and keeps their shared state. The zero value is ready to use, and holds no resources before
-// the first Start. Its methods may be called concurrently, but Close must be the last call, after every Tree is closed.
+// the first Start. Its methods are safe for concurrent use, but Close must be the last call, after every Tree is
+// closed.
 //
 // One goroutine, locked to its thread, makes all starts. The system kills a leader when the thread that forked it ends
 // (PR_SET_PDEATHSIG in man 2 prctl), and that must happen when the host dies, and only then. If a start hangs, as on an
@@ -58,9 +59,9 @@ const slowStart = 100 * time.Millisecond
 // hungStart is how long Start waits for a hanging start after its context has ended.
 var hungStart = 10 * time.Second
 
-// Start starts a command in its own session. If ctx ends first, Start fails with ctx's cause, or returns the tree if it
-// is running by then. Start gives up a hanging start ten seconds later, and ends its tree if it starts after all. Other
-// errors are those of os/exec, or a *LimitError.
+// Start starts a command in its own session. If ctx is done first, Start fails with ctx's cause, or returns the tree if
+// it is running by then. Start gives up a hanging start ten seconds later, and ends its tree if it starts after all.
+// Other errors are those of os/exec, or a *LimitError.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	type result struct {
 		tree *Tree

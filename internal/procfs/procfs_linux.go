@@ -47,7 +47,7 @@ func (h Handle) Signal(sig syscall.Signal) error {
 // Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread
 // that is no process.
 func (h Handle) Process() (Process, error) {
-	var line [2 << 10]byte // longer than any line; the kernel gives a line at once
+	var line [2 << 10]byte // longer than any line; the kernel gives a whole line at once
 	n, err := h.read("stat", line[:])
 	if err != nil {
 		return Process{}, err
@@ -313,7 +313,7 @@ func PIDs() (pids []int, err error) {
 	return pids, nil
 }
 
-// Counters says how process numbers were given out. The zero value is ready. Its methods may be called concurrently,
+// Counters says how process numbers were given out. The zero value is ready. Its methods are safe for concurrent use,
 // but not with or after Close.
 type Counters struct {
 	once sync.Once

@@ -31,7 +31,7 @@ type Request struct {
 	cancel    func() // ends the wait of the request, or nil if it does not wait
 }
 
-// Table holds the requests of one connection. Its methods may be called concurrently, and do not block.
+// Table holds the requests of one connection. Its methods are safe for concurrent use, and do not block.
 type Table struct {
 	limit int
 
@@ -60,8 +60,8 @@ func (t *Table) Admit(r *Request) error {
 	return nil
 }
 
-// OnCancel sets the function that ends the wait of a request, and calls it at once if the request is already cancelled.
-// The function must not block, and may be called more than once.
+// OnCancel sets the function that ends the wait of a request, and calls it immediately if the request is already
+// cancelled. The function must not block, and may be called more than once.
 func (t *Table) OnCancel(r *Request, cancel func()) {
 	t.mu.Lock()
 	r.cancel = cancel

@@ -22,7 +22,7 @@ const maxSize = 1000 // columns, and rows
 // CellBytes is how many bytes of memory a character of the screen takes at the most, on both screens together.
 const CellBytes = 40
 
-// Screen is a terminal's screen and the text that scrolled off it. Its methods may be called concurrently, and wait
+// Screen is a terminal's screen and the text that scrolled off it. Its methods are safe for concurrent use, and wait
 // for nothing but each other.
 type Screen struct {
 	mu      sync.Mutex // over work in memory

@@ -51,7 +51,7 @@ type Place struct {
 	// found only while they have a parent.
 	Nasty  []string
 	InTime map[string]bool
-	// CannotAsk is true if commands cannot be asked to end in the place. Kills are then forced at once.
+	// CannotAsk is true if commands cannot be asked to end in the place. Kills are then forced immediately.
 	CannotAsk bool
 	// NeedsEndsInTheMiddle skips a test that ends a process while it creates another one, where that does not work. If
 	// nil, it works.
@@ -230,7 +230,7 @@ func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
 // killedBy returns the signal in the status of a killed command that does not handle signals.
 func (p Place) killedBy() string {
 	if p.CannotAsk {
-		return "SIGKILL" // at once
+		return "SIGKILL" // immediately
 	}
 	return "SIGTERM"
 }

@@ -230,7 +230,7 @@ func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
 	}
 }
 
-// Law 2: 500 commands write 64 KiB and exit at once, while their child holds the pipe. No byte is lost.
+// Law 2: 500 commands write 64 KiB and exit immediately, while their child holds the pipe. No byte is lost.
 func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
 	for range longtest.Times(15, 50) { // the soak does thousands

@@ -53,7 +53,7 @@ func (p policy) refusedOptions(c acpterm.Command) string {
 	return ""
 }
 
-// decideWhole decides about a line in another language.
+// decideWhole decides on a line in another language.
 func (p policy) decideWhole(ctx context.Context, proposal acpterm.Proposal, reason string) acpterm.Decision {
 	if !p.options.OtherShells {
 		return deny(reason)

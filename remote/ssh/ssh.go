@@ -46,8 +46,8 @@ type Transport struct {
 	Identities []string
 
 	// Passphrase returns the passphrase of an encrypted file of Identities. It is called during Open. If the file shows
-	// the public half of the key, it is called only if the server accepts the key. ctx ends when Open should return. If
-	// Passphrase is nil, encrypted keys are offered only through the agent.
+	// the public half of the key, it is called only if the server accepts the key. ctx is cancelled when Open should
+	// return. If Passphrase is nil, encrypted keys are offered only through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
 	// Agent is the Unix socket of an agent. The default is the value of the variable SSH_AUTH_SOCK, if set. "none"
@@ -57,8 +57,8 @@ type Transport struct {
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects, logs in and starts sh. It fails when ctx ends. The login shell gets the command "exec sh", and may be
-// any shell that accepts it. It has no PTY and reads no login profile, but bash may read ~/.bashrc. The Runner skips
+// Open connects, logs in and starts sh. It fails when ctx is done. The login shell gets the command "exec sh", and may
+// be any shell that accepts it. It has no PTY and reads no login profile, but bash may read ~/.bashrc. The Runner skips
 // the output of such files.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
@@ -137,7 +137,7 @@ func (t *Transport) login() (string, error) {
 	return name, nil
 }
 
-// closeWhenDone closes c when ctx ends, until stop is called. Every call of stop reports whether c was left open.
+// closeWhenDone closes c when ctx is done, until stop is called. Every call of stop reports whether c was left open.
 func closeWhenDone(ctx context.Context, c io.Closer) (stop func() bool) {
 	closed := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {

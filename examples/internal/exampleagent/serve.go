@@ -50,7 +50,7 @@ func Main(args []string) {
 	}
 	conn := a.connect(stdio{})
 	<-conn.DisconnectNotify()
-	manager.Close() // at once: the client is ending the agent
+	manager.Close() // immediately: the client is ending the agent
 	a.turns.Wait()
 }
 

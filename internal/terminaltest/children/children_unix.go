@@ -165,7 +165,7 @@ func nasty() map[string]func(args []string) {
 			<-terminate // only a continued process receives it
 			os.Exit(9)
 		},
-		// burst: starts a child that holds the output, writes 64 KiB, and exits at once.
+		// burst: starts a child that holds the output, writes 64 KiB, and exits immediately.
 		"burst": func([]string) {
 			child := start(&os.ProcAttr{Files: inherit, Env: append(keepEnv, "GORACE=atexit_sleep_ms=0")}, "sleep-silently")
 			os.Stdout.WriteString(fmt.Sprintf("%10d", child.Pid) + strings.Repeat("x", 64<<10-10))

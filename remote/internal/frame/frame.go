@@ -120,7 +120,7 @@ func (r *Reader) body(size int) ([]byte, error) {
 	return r.buffer, nil
 }
 
-// Writer writes frames. Its methods may be called concurrently. Each waits until the other side reads.
+// Writer writes frames. Its methods are safe for concurrent use. Each waits until the other side reads.
 type Writer struct {
 	writing sync.Mutex // held during a write
 	out     io.Writer

@@ -35,7 +35,7 @@ type Request struct {
 	Params json.RawMessage
 }
 
-// Conn is a connection. Its methods may be called concurrently.
+// Conn is a connection. Its methods are safe for concurrent use.
 type Conn struct {
 	handle    func(Request)
 	closed    chan struct{}

@@ -37,8 +37,8 @@ type TerminalSize struct{ Columns, Rows int }
 // The terminal counts in the Manager's quotas. While one is full, each create and each Attach releases the attached
 // terminal that ended first. No policy is asked, and the agent's terminal/* requests do not reach the terminal.
 //
-// It fails with ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
-// and with ErrQuota, ErrClosing, or ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
+// It returns ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
+// and ErrQuota, ErrClosing, or ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
 ) (*Attached, error) {
@@ -144,7 +144,7 @@ func (t *Terminal) endedAttached() time.Time {
 }
 
 // Describe replaces the Command, Size and Meta of the terminal by those of about, and what asks the owner to end the
-// command. Terminal.Kill calls cancel; if it is nil, Kill fails with ErrNotCancellable.
+// command. Terminal.Kill calls cancel; if it is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -152,7 +152,7 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
-// Write appends output. It fails with os.ErrClosed after the release.
+// Write appends output. It returns os.ErrClosed after the release.
 func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
 // Replace replaces all output. If p begins with the output so far, only the rest is appended; otherwise followers get

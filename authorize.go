@@ -31,8 +31,8 @@ type authorized struct {
 // maxChanges is how often policies can change a command before the create is denied.
 const maxChanges = 8
 
-// authorize asks the policies, and the user if they say so, until no policy changes the command any more. It fails with
-// ErrDenied, with ErrCancelled if ctx is done, or with ErrInternal if a function of the embedder panics.
+// authorize asks the policies, and the user if they say so, until no policy changes the command any more. It returns
+// ErrDenied, ErrCancelled if ctx is done, or ErrInternal if a function of the embedder panics.
 func (z *authorizer) authorize(
 	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located,
 ) (authorized, error) {

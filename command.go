@@ -158,8 +158,8 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 	return chosen.clone(s.machine.names()), nil
 }
 
-// resolve returns the command of a request. It fails with ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound,
-// with ErrInternal if an option is to blame, and with any error of a Runner.
+// resolve returns the command of a request. It returns ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound,
+// ErrInternal if an option is to blame, and any error of a Runner.
 func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
 	o := &s.commands
 	if _, err := req.headBytes(); err != nil {

@@ -144,7 +144,7 @@ var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill
 // terminal/wait_for_exit: call it in a goroutine and read on. ctx bounds the request and never the command; end it for
 // $/cancel_request and at the end of the connection. Then call Close.
 //
-// Dispatch fails with ErrMethodNotFound for other methods than the five of terminals, and with a *CapabilityError if
+// Dispatch returns ErrMethodNotFound for other methods than the five of terminals, and a *CapabilityError if
 // terminals were not advertised.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)

@@ -39,7 +39,7 @@ type machine interface {
 	settle(ctx context.Context, a *authorized, changed bool) error
 	// remember reads the files of a program before a question to the user, so that start notices changes.
 	remember(ctx context.Context, a *authorized) (unverified []string, err error)
-	// start starts the command of a terminal. It fails with ErrDenied if the command has changed since the decision.
+	// start starts the command of a terminal. It returns ErrDenied if the command has changed since the decision.
 	start(ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings) (backend, error)
 }
 

@@ -237,7 +237,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that does not exist, was
+// Terminal returns a session's terminal by its id. It returns ErrTerminalNotFound for an id that does not exist, was
 // released, or belongs to another session.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
@@ -278,8 +278,8 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 // method immediately. Release returns when the tree is gone. The *Terminal can still be read. Releasing an id again
 // succeeds, unless the terminal was attached.
 //
-// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled if ctx is done first, while
-// the release goes on; and with ErrSurvivors if processes still run after the last step.
+// It returns ErrTerminalNotFound for an id that the session never had; ErrCancelled if ctx is done first, while
+// the release goes on; and ErrSurvivors if processes still run after the last step.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -345,7 +345,7 @@ func (m *Manager) discard(t *Terminal) {
 // returns, no process, goroutine, timer or file of the Manager remains, except for survivors: its error joins those of
 // the releases. A second Shutdown waits for the first and returns the same error.
 //
-// If ctx is done first, Shutdown fails with ErrCancelled and the releases go on, without Options.Record. Call Close
+// If ctx is done first, Shutdown returns ErrCancelled and the releases go on, without Options.Record. Call Close
 // then to kill the remaining processes.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()

@@ -77,7 +77,7 @@ func (p Proposal) DirWithin(dirs ...string) bool {
 func (p Proposal) Remote() bool { return p.where().remote() }
 
 // LookPath returns the file of a program, without symbolic links. It looks a name up in the PATH that commands inherit,
-// without the agent's variables. It fails with ErrCommandNotFound or ErrNotExecutable. With a Runner it waits until ctx
+// without the agent's variables. It returns ErrCommandNotFound or ErrNotExecutable. With a Runner it waits until ctx
 // ends.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
@@ -190,7 +190,7 @@ func confinement(roots []string) Policy {
 
 // Propose returns a program that p's command runs as a Proposal of its own: the program looked up as the command would,
 // with these arguments, and with these variables set beside the agent's. Policies that find programs in a command, such
-// as policy/shell's, put them before other policies so. It fails with ErrCommandNotFound or ErrNotExecutable. A Runner
+// as policy/shell's, put them before other policies so. It returns ErrCommandNotFound or ErrNotExecutable. A Runner
 // looks programs up until ctx is done.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p

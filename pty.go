@@ -81,8 +81,8 @@ func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 // the end of the input, and escape sequences of keys. Only the embedder can call it; no request of the agent does. An
 // InputEvent reports the write without its bytes. Concurrent writes are serialized.
 //
-// Write waits while the system's buffer is full, at most until the command exits. It fails with errors.ErrUnsupported
-// without a PTY, with os.ErrClosed after the exit of the command, and otherwise with an error of the system; each is
+// Write waits while the system's buffer is full, at most until the command exits. It returns errors.ErrUnsupported
+// without a PTY, os.ErrClosed after the exit of the command, and otherwise an error of the system; each is
 // wrapped in an *Error of kind ErrInternal.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
@@ -97,7 +97,7 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 }
 
 // Resize changes the size of the PTY, in characters from 1 to 1000. The system notifies the foreground programs, and a
-// ResizeEvent the embedder. It fails with ErrInvalidParams for another size, and otherwise as Write does.
+// ResizeEvent the embedder. It returns ErrInvalidParams for another size, and otherwise the errors of Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

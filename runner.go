@@ -36,7 +36,7 @@ type Runner interface {
 
 	// LookPath finds the program c.Args[0] as a start of c would: with the PATH of c.Env, in c.Dir. For a shell line
 	// the program is CommandOptions.Shell or "sh", and c.Env is without the request's variables, so that the agent
-	// cannot choose the shell. LookPath fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
+	// cannot choose the shell. LookPath returns an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
 	// ErrInvalidParams with the field "cwd" if the directory does not exist. A name that resolves differently in each
 	// process, such as a link in /proc, is ErrNotExecutable: policy/shell looks up names for a shell. Policies are
 	// asked after LookPath.
@@ -74,14 +74,14 @@ type StartRequest struct {
 	// Command is the allowed command. The value of the variable ACPTERM_TERMINAL in its Env ends with the terminal's
 	// id, which marks the processes of its tree.
 	Command Command
-	// Pin is the Pin of the Found of the decision. Start fails with ErrDenied if the program or the directory has been
+	// Pin is the Pin of the Found of the decision. Start returns ErrDenied if the program or the directory has been
 	// replaced or changed since.
 	Pin string
 	// Limits bound the command. Start must fail if it cannot enforce one.
 	Limits Limits
 	// Output takes a copy of the standard output and standard error of the whole tree; a Write does not wait. The
 	// Runner closes Output when no process is left to write, which may be long after the end of the command. After a
-	// release a Write fails with os.ErrClosed. Its methods are safe for concurrent use.
+	// release a Write returns os.ErrClosed. Its methods are safe for concurrent use.
 	Output io.WriteCloser
 }
 

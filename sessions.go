@@ -26,7 +26,7 @@ type session struct {
 // opened, unless Options.RequireSessions is set. CloseSession closes it. An agent may create a terminal right after its
 // answer to session/new: open the session where the answer is read, such as in OnRecv of jsonrpc2.
 //
-// OpenSession fails with ErrInvalidParams if the session is already open or the id is empty, and with ErrInternal and
+// OpenSession returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal and
 // the option as Field if an option is invalid, such as a missing root. With a Runner it waits for Runner.RealDir and
 // returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
@@ -62,7 +62,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 }
 
 // AddRoot adds a directory, an absolute path, to the Roots of an open session, for later creates. It resolves symbolic
-// links immediately. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if the directory
+// links immediately. It returns ErrSessionNotFound if the session is not open, and ErrInternal if the directory
 // cannot be resolved or the Roots are nil, which allows all directories. With a Runner it waits for Runner.RealDir
 // and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {

@@ -183,9 +183,9 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // Wait waits for the end of the command and returns its exit status, even if processes that it started still run. By
 // then every byte that the command itself wrote can be read.
 //
-// It fails with ErrCancelled if ctx is done first, with the error of Create if the command never started, and with
-// ErrInternal if its end could not be seen because a release gave it up. It fails with ErrExitLost if the exit status
-// was lost, and with ErrConnectionLost if the connection of Options.Runner was lost.
+// It returns ErrCancelled if ctx is done first, the error of Create if the command never started, and
+// ErrInternal if its end could not be seen because a release gave it up. It returns ErrExitLost if the exit status
+// was lost, and ErrConnectionLost if the connection of Options.Runner was lost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
 		return TerminalExitStatus{}, err
@@ -205,7 +205,7 @@ func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	return t.end.status.clone(), t.end.err
 }
 
-// await waits until a latch is set. It fails with ErrCancelled if ctx is done first.
+// await waits until a latch is set. It returns ErrCancelled if ctx is done first.
 func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	select {
 	case <-l.Done():

@@ -35,11 +35,11 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // returns when the tree is gone. A second Kill during a step sends SIGKILL immediately. After the end of the command,
 // Kill ends the remaining processes of its tree, if any.
 //
-// It fails with ErrCancelled if ctx is done first, while the escalation goes on; with ErrSurvivors if processes still
-// run after the last step; and with ErrConnectionLost if Options.Runner has lost its connection.
+// It returns ErrCancelled if ctx is done first, while the escalation goes on; ErrSurvivors if processes still
+// run after the last step; and ErrConnectionLost if Options.Runner has lost its connection.
 //
 // For an attached terminal, Kill sends no signal. It asks the owner to end the command, and returns when the owner has
-// reported the end. It fails with ErrNotCancellable if the owner cannot be asked or refuses.
+// reported the end. It returns ErrNotCancellable if the owner cannot be asked or refuses.
 func (t *Terminal) Kill(ctx context.Context) error {
 	return t.behind().kill(ctx, t)
 }

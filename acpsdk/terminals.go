@@ -28,7 +28,7 @@ type Options struct {
 	// AgentTerminals shows the commands that the agent runs itself, as package agentterm does. Created is called with
 	// each, and the agent's next message is not read until Created returns. It only works for connections made by
 	// Connect, and requires the client to advertise ClientCapabilities. An ACP v2 agent may offer to cancel such a
-	// command, but the SDK does not speak v2: Terminal.Kill fails with acpterm.ErrNotCancellable. The default is false.
+	// command, but the SDK does not speak v2: Terminal.Kill returns acpterm.ErrNotCancellable. The default is false.
 	AgentTerminals bool
 
 	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities says that the user can sign in

@@ -59,7 +59,7 @@ func (c Commands) Base(context.Context) (acpterm.Base, error) {
 // RealDir returns the cleaned path, since no directory is a symbolic link.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns the path of a program. It fails with acpterm.ErrCommandNotFound if the program appears in no key.
+// LookPath returns the path of a program. It returns acpterm.ErrCommandNotFound if the program appears in no key.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {

@@ -9,7 +9,7 @@ import (
 
 // ReadClientCapabilities reads the capabilities from the params of an initialize request. As the schema says, an absent
 // capability or a value other than a boolean counts as false. capabilities.auth.terminal of ACP v2 counts as
-// Auth.Terminal. ReadClientCapabilities fails with acpterm.ErrInvalidParams if the params are not a JSON object.
+// Auth.Terminal. ReadClientCapabilities returns acpterm.ErrInvalidParams if the params are not a JSON object.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

@@ -138,7 +138,7 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 
 // Replay reports a session's terminals again from the beginning. Call it in the handler of a session/resume with a
 // replayFrom, and answer the request after Replay returns. Replay returns when everything that existed at the call has
-// been sent. It fails with an *Error if ctx is done or the connection fails.
+// been sent. It returns an *Error if ctx is done or the connection fails.
 //
 // Released terminals are not replayed. An agent that wants to show a terminal again must not release it.
 func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error {
@@ -164,7 +164,7 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 }
 
 // Flush waits until the terminal's state at the call has been sent: its output and, if the command has ended, its exit
-// status. It returns immediately if the terminal is not reported, or no longer reported. It fails with an *Error if ctx
+// status. It returns immediately if the terminal is not reported, or no longer reported. It returns an *Error if ctx
 // ends or the connection has failed.
 //
 // The schema requires agents to send a terminal's end before the state_update that no longer lists it as background

@@ -143,7 +143,7 @@ var errNoManager = errors.New("the agent has no Manager for its own commands")
 // contains everything known so far. If the connection ends, Run ends the command, and its error wraps
 // jsonrpc2.ErrClosed.
 //
-// Before the client's initialize, Run fails with an acpterm.CapabilityError.
+// Before the client's initialize, Run returns an acpterm.CapabilityError.
 //
 // Run returns when it has sent everything to the client. If the client does not read, Run waits for at most
 // ClientOptions.Grace, and its error says so. If nothing of the tool call has been sent by then, it will not be sent.

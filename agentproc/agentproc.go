@@ -99,12 +99,12 @@ const (
 // On Unix, the agent leads its own session, in addition to the attributes in cmd.SysProcAttr. Close finds processes
 // that left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. When the host
 // dies, the agent's standard input ends. On Windows, the agent ends too. Manager.Reaped does not serve agents: in a
-// host that reaps every child, Wait fails with ErrExitLost before Linux 6.15.
+// host that reaps every child, Wait returns ErrExitLost before Linux 6.15.
 //
 // ctx limits the call but not the agent's life. Call Close to end the agent. If cmd comes from exec.CommandContext, the
 // end of its context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
 //
-// Start fails with an *acpterm.Error of kind ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
+// Start returns an *acpterm.Error of kind ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
 // "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
 // ErrNotExecutable; or ErrInternal. errors.Is and errors.As also find the error of os/exec.
 func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
@@ -244,7 +244,7 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It blocks while the agent does not read. After Close, it fails with
+// Write writes to the agent's standard input. It blocks while the agent does not read. After Close, it returns
 // os.ErrClosed. Close also ends a blocked Write.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
@@ -255,8 +255,8 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Until Close returns, lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits until Done is closed and returns the agent's exit status. It fails with ErrCancelled if ctx is done first,
-// with ErrExitLost if another part of the program reaped the process, and with the error of Close if the agent's own
+// Wait waits until Done is closed and returns the agent's exit status. It returns ErrCancelled if ctx is done first,
+// ErrExitLost if another part of the program reaped the process, and the error of Close if the agent's own
 // process is still running.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
@@ -279,7 +279,7 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 // continue until then.
 //
 // When Close returns, all of the agent's processes, goroutines and files are gone. The exception is a process that
-// still runs ten seconds after SIGKILL. Close then fails with ErrSurvivors, and Error.PIDs contains the process. If it
+// still runs ten seconds after SIGKILL. Close then returns ErrSurvivors, and Error.PIDs contains the process. If it
 // is the agent's own process, a goroutine waits for it. A second call waits for the first and returns the same error.
 // If the agent has exited by itself and left no process, Close does nothing.
 func (p *Process) Close() error {

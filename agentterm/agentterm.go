@@ -51,7 +51,7 @@ const (
 type Options struct {
 	// Cancel sends a MethodCancel request to the agent and returns its error. acpterm.Terminal's Kill calls it, but
 	// only for terminals that the agent allows the client to cancel. If nil, the request is sent over the connection of
-	// Terminals.Handler; without such a connection, Kill fails with acpterm.ErrNotCancellable.
+	// Terminals.Handler; without such a connection, Kill returns acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 

@@ -168,7 +168,7 @@ func ownFile(file *os.File, path string) error {
 // Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns after the line is written and
 // flushed. It fails if that fails, or with ctx's error if ctx is done first; the line may still be written later. A
 // goroutine writes all other events without a flush, so that their callers do not wait for the disk. While 16 MiB are
-// unwritten, Record waits for the next write and fails if the write fails. After Close it fails with os.ErrClosed.
+// unwritten, Record waits for the next write and fails if the write fails. After Close it returns os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {

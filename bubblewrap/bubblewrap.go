@@ -61,10 +61,10 @@ type Options struct {
 // coreutils 9.5 and later); otherwise it is a path with the right last element. Without GNU env, commands are killed at
 // once instead of being asked to end first.
 //
-// New fails with ErrInvalidParams if a path in the options cannot be used, and with ErrInternal if bwrap is not in PATH
+// New returns ErrInvalidParams if a path in the options cannot be used, and ErrInternal if bwrap is not in PATH
 // or does not work on this machine. New tries it, since kernels may forbid users to create namespaces. A filter exists
 // only for amd64 and arm64; on other architectures the error is also errors.ErrUnsupported. On systems other than
-// Linux, New fails with ErrInternal. Wrap fails, and nothing runs, if the program or the working directory is not in
+// Linux, New returns ErrInternal. Wrap fails, and nothing runs, if the program or the working directory is not in
 // the sandbox, if a root is "/" or in /proc or /sys, and if there are more than about 8900 arguments and variables,
 // where a variable counts three times.
 func New(options *Options) (*Sandbox, error) {

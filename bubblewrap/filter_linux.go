@@ -50,7 +50,7 @@ func syscallRules() []syscallRule {
 	}
 }
 
-// syscallFilter returns the filter in the form that bwrap reads. It fails with errors.ErrUnsupported on architectures
+// syscallFilter returns the filter in the form that bwrap reads. It returns errors.ErrUnsupported on architectures
 // without a filter.
 func syscallFilter() ([]byte, error) {
 	var architecture uint32

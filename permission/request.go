@@ -93,7 +93,7 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read reads the params of a session/request_permission. It fails with an *acpterm.Error of kind
+// Read reads the params of a session/request_permission. It returns an *acpterm.Error of kind
 // acpterm.ErrInvalidParams that names the field if a required value is missing, a value has the wrong type, an object
 // has a name twice, or an option's id is empty or used twice. It does not examine rawInput.
 func Read(params []byte) (Request, error) {

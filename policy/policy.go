@@ -25,7 +25,7 @@ import (
 
 // ConfineDir denies commands whose working directory is not one of the roots or below. It resolves symbolic links in
 // the roots now, and those in the working directory at each decision. A root must be an absolute path that exists;
-// otherwise ConfineDir fails with ErrInvalidParams. If acpterm.Options.Runner runs commands, use
+// otherwise ConfineDir returns ErrInvalidParams. If acpterm.Options.Runner runs commands, use
 // acpterm.SessionOptions.Roots instead, whose links the Runner resolves: ConfineDir does not look at the Runner's
 // directories.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {

@@ -61,7 +61,7 @@ type Rule struct {
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules reads Rules from a JSON object. Its keys are the field names in lower camel case. It fails with
+// ParseRules reads Rules from a JSON object. Its keys are the field names in lower camel case. It returns
 // ErrInvalidParams, also for unknown fields.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
@@ -78,7 +78,7 @@ func ParseRules(data []byte) (Rules, error) {
 
 // Compile checks the rules against their examples and returns their policy. It looks programs up now, in the PATH of
 // env, which should be the environment that commands inherit. If env is nil, it is this process's. A rule that allows a
-// program that does not exist matches nothing. Compile fails with ErrInvalidParams, and names the rule.
+// program that does not exist matches nothing. Compile returns ErrInvalidParams, and names the rule.
 //
 // If acpterm.Options.Runner runs commands, the Runner looks programs and directories up at each decision, in the
 // environment that commands inherit. Use CompileRemote for such rules.

@@ -54,7 +54,7 @@ func (l *link) usable() bool {
 var errClosed = errors.New("the Runner was closed")
 
 // NewRunner returns a Runner, which connects on first use or by Connect. The caller must close it, after the Manager.
-// If an option is unusable, NewRunner fails with an error that names it.
+// If an option is unusable, NewRunner returns an error that names it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -66,7 +66,7 @@ func NewRunner(options Options) (*Runner, error) {
 }
 
 // Connect connects to the remote side, unless a connection exists, and returns when it is made. If ctx is done first,
-// Connect fails with the cause, and the Runner continues to connect.
+// Connect returns the cause, and the Runner continues to connect.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err

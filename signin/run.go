@@ -83,10 +83,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // term should be interruptible. Run waits for a pending Write. term may be nil with a Manager: then the user answers
 // through a view, or through Terminal.Write.
 //
-// The end of ctx is done the program, with the steps of the manager's Escalation; no other timeout applies. After Run
+// Cancelling ctx ends the program, with the steps of the manager's Escalation; no other timeout applies. After Run
 // has returned, no process of the program remains, except those in its error.
 //
-// Run fails with an *Error. Its Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
+// Run returns an *Error. Its Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
 // ErrInvalidParams for an unusable agent, method or session; ErrDenied by a policy of the manager, for a LegacyCommand
 // or for RefusedVariables, which it names; ErrCommandNotFound; ErrNotExecutable; ErrCancelled if ctx was done first;
 // ErrSurvivors; or another kind that Manager.Create returns, for example with errors.ErrUnsupported where commands

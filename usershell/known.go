@@ -45,7 +45,7 @@ const gitBash = "git-bash"
 // KnownShell returns a shell by its name in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login, fish,
 // pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default distribution)
 // and git-bash. KnownShell looks for git-bash itself, next to the git.exe in this process's PATH. Each create looks up
-// the other shells. KnownShell fails with an *acpterm.Error of kind acpterm.ErrInternal for other names, and if the
+// the other shells. KnownShell returns an *acpterm.Error of kind acpterm.ErrInternal for other names, and if the
 // shell does not exist on this system.
 func KnownShell(name string) (acpterm.Shell, error) {
 	known, ok := knownShells[name]

@@ -50,7 +50,7 @@ type LoginEnv struct {
 // The result does not contain PWD, OLDPWD, SHLVL and _, and has the TERM of LoginOptions.Env. Windows has no login
 // shell; there the result is the system's environment for the programs of a new logon, merged over LoginOptions.Env.
 //
-// LoginEnvironment fails with a *LoginError. After Timeout or the end of ctx, it returns as soon as the running
+// LoginEnvironment returns a *LoginError. After Timeout, or when ctx is done, it returns as soon as the running
 // processes have ended. If the shell's file cannot be read until then, for example on a file system that does not
 // respond, it returns ten seconds later.
 func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, error) {

@@ -20,7 +20,7 @@ import (
 
 // Cgroup is a tree's own cgroup. Processes are started in it, and the kernel ends all of them at once (cgroup.procs and
 // cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). One leaves it only by writing to cgroup.procs of another
-// cgroup below the same parent, if it may. A nil Cgroup is none: PIDs is empty, Limit fails with fs.ErrNotExist, and
+// cgroup below the same parent, if it may. A nil Cgroup is none: PIDs is empty, Limit returns fs.ErrNotExist, and
 // the other methods do nothing. They may be called concurrently, but none with or after Remove.
 type Cgroup struct {
 	dir *os.File

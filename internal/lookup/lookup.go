@@ -158,7 +158,7 @@ func Getenv(env []string, name string) string {
 }
 
 // Program finds the file of a command: a path is relative to dir, and a plain name is looked up in the directories of
-// the environment's PATH. It fails with fs.ErrNotExist, or with another error if a file exists but cannot be executed.
+// the environment's PATH. It returns fs.ErrNotExist, or another error if a file exists but cannot be executed.
 func Program(command, dir string, env []string) (string, error) {
 	if NamesPath(command) {
 		return Executable(joinPath(dir, command), env)

@@ -106,7 +106,7 @@ func Shell(line string) (path string, args []string, err error) {
 	return path, args, CheckLine(path, args)
 }
 
-// CheckLine fails with a *FieldError if cmd.exe would not run the last argument, a line, unchanged.
+// CheckLine returns a *FieldError if cmd.exe would not run the last argument, a line, unchanged.
 func CheckLine(path string, args []string) error {
 	line := args[len(args)-1]
 	switch {
@@ -172,7 +172,7 @@ func interpreterDirs(name string, path []string) []string {
 }
 
 // GitBash finds the bash.exe of the Git for Windows whose git.exe is in an environment's PATH: in Git\cmd, Git\bin or
-// Git\mingw64\bin. It fails with fs.ErrNotExist.
+// Git\mingw64\bin. It returns fs.ErrNotExist.
 func GitBash(env []string) (string, error) {
 	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if _, err := search([]string{dir}, "git", interpreterExtensions); err != nil {

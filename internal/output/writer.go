@@ -16,7 +16,7 @@ type Writer struct {
 // NewWriter returns the only writer of a buffer.
 func NewWriter(b *Buffer) *Writer { return &Writer{buffer: b} }
 
-// Write copies p. After Close it fails with os.ErrClosed.
+// Write copies p. After Close it returns os.ErrClosed.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

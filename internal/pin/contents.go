@@ -43,7 +43,7 @@ type Verifier struct {
 func NewVerifier() *Verifier { return &Verifier{make(chan struct{}, maxReads)} }
 
 // Read reads a program, and the interpreters of a script that is started in dir. unverified are the files whose
-// contents will not be compared: they are larger than MaxVerifiedSize or cannot be read. It fails with the context's
+// contents will not be compared: they are larger than MaxVerifiedSize or cannot be read. It returns the context's
 // cause when ctx is done.
 func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents, unverified []string, err error) {
 	defer v.begin(ctx)()
@@ -63,7 +63,7 @@ func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents,
 	return all, unverified, nil
 }
 
-// Unchanged reports whether the files are those that were read, with the same contents. It fails with the context's
+// Unchanged reports whether the files are those that were read, with the same contents. It returns the context's
 // cause when ctx is done.
 func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	if all == nil {

@@ -44,7 +44,7 @@ func priorityClass(nice uint64) uint32 {
 }
 
 // jobInfoFor returns a job's settings: these limits, and the rule that the system ends the job's processes when the
-// job's last handle is closed. It fails with a *LimitError for a limit that a job cannot enforce.
+// job's last handle is closed. It returns a *LimitError for a limit that a job cannot enforce.
 func jobInfoFor(limits []Limit) (info *jobInfo, enforced []Limit, err error) {
 	info = new(jobInfo)
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE

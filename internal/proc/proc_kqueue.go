@@ -59,7 +59,7 @@ type Tree struct {
 	closed bool
 }
 
-// Start starts a command in its own session. It fails with the errors of os/exec, or with a *LimitError if spec has a
+// Start starts a command in its own session. It returns the errors of os/exec, or a *LimitError if spec has a
 // limit: no limit can be enforced here.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
 func (t *Tree) KeepDetached() { t.keeps = true }
 
 // StartCmd starts the caller's command in its own session. The Tree has no output. After Close, the caller reaps the
-// leader with cmd.Wait. StartCmd fails with ErrForeignGroup, or as cmd.Start does.
+// leader with cmd.Wait. StartCmd returns ErrForeignGroup or the error of cmd.Start.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	sys, err := ownSession(cmd.SysProcAttr)
 	if err != nil {
@@ -370,7 +370,7 @@ type exitQueue struct {
 	fd      int        // -1 after close
 }
 
-// add registers an event. It fails with ESRCH if the process does not exist or, on macOS, is exiting.
+// add registers an event. It returns ESRCH if the process does not exist or, on macOS, is exiting.
 func (q *exitQueue) add(ident, filter, flags int, notes uint32, data int64) error {
 	var change unix.Kevent_t
 	unix.SetKevent(&change, ident, filter, flags)

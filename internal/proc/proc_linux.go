@@ -182,7 +182,7 @@ func (t *Tree) prepareWatch() {
 
 // StartCmd starts the caller's command in its own session, from the caller's thread. The Tree has no output. If the
 // command's standard output is a pipe, processes that can write to it belong to the tree. After Close, the caller reaps
-// the leader with cmd.Wait. StartCmd fails with ErrForeignGroup, or as cmd.Start does.
+// the leader with cmd.Wait. StartCmd returns ErrForeignGroup or the error of cmd.Start.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	sys, err := ownSession(cmd.SysProcAttr)
 	if err != nil {
@@ -376,7 +376,7 @@ const (
 	childDumped = 3 // CLD_DUMPED: status is a signal
 )
 
-// waitUnreaped waits for a child's exit with waitid, and leaves the zombie. It fails with ECHILD if the child has been
+// waitUnreaped waits for a child's exit with waitid, and leaves the zombie. It returns ECHILD if the child has been
 // reaped.
 func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	var info unix.Siginfo

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Supervisor cannot start anything on this system: Start fails with errors.ErrUnsupported.
+// Supervisor cannot start anything on this system: Start returns errors.ErrUnsupported.
 type Supervisor struct{ HostReaps bool }
 
 // Tree is never created.

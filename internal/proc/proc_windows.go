@@ -66,9 +66,9 @@ type Tree struct {
 	unused bool           // unuse has been called once
 }
 
-// Start starts a command in its own job. It fails with a syscall.Errno if the program cannot be started, with a
-// *LimitError if a limit cannot be enforced, with errors.ErrUnsupported if spec has a Cgroup, has Files, or has a PTY
-// before Windows 10 1809, or with another system error.
+// Start starts a command in its own job. It returns a syscall.Errno if the program cannot be started, a
+// *LimitError if a limit cannot be enforced, errors.ErrUnsupported if spec has a Cgroup, has Files, or has a PTY
+// before Windows 10 1809, or another system error.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

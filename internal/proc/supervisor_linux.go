@@ -59,7 +59,7 @@ const slowStart = 100 * time.Millisecond
 // hungStart is how long Start waits for a hanging start after its context has ended.
 var hungStart = 10 * time.Second
 
-// Start starts a command in its own session. If ctx is done first, Start fails with ctx's cause, or returns the tree if
+// Start starts a command in its own session. If ctx is done first, Start returns ctx's cause, or returns the tree if
 // it is running by then. Start gives up a hanging start ten seconds later, and ends its tree if it starts after all.
 // Other errors are those of os/exec, or a *LimitError.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {

@@ -21,7 +21,7 @@ import (
 // concurrently, but none with or after Close.
 type Handle struct{ dir int }
 
-// Open opens the process with a number; Handle.Process says which one that is. It fails with fs.ErrNotExist if there is
+// Open opens the process with a number; Handle.Process says which one that is. It returns fs.ErrNotExist if there is
 // none. With an error the methods of the Handle fail.
 func Open(pid int) (Handle, error) {
 	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
@@ -218,7 +218,7 @@ func (h Handle) read(name string, p []byte) (int, error) {
 	return retry(func() (int, error) { return unix.Read(fd, p) })
 }
 
-// Read is the line of the process with a number. It fails with an error that is fs.ErrNotExist or syscall.ESRCH when
+// Read is the line of the process with a number. It returns an error that is fs.ErrNotExist or syscall.ESRCH when
 // there is none.
 func Read(pid int) (Process, error) {
 	h, err := Open(pid)

@@ -45,7 +45,7 @@ type Table struct {
 // New returns a table for up to limit requests at a time.
 func New(limit int) *Table { return &Table{limit: limit, pending: make(map[jsonrpc2.ID]*Request)} }
 
-// Admit makes a request pending. It fails with ErrFull if there are too many, and with ErrClosed after Close.
+// Admit makes a request pending. It returns ErrFull if there are too many, and ErrClosed after Close.
 func (t *Table) Admit(r *Request) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -100,7 +100,7 @@ func (c *connection) serve(requests <-chan *ssh.Request) {
 	}
 }
 
-// Read reads the shell's standard output. It fails with io.EOF at the end if the shell ended with exit status 0 and an
+// Read reads the shell's standard output. It returns io.EOF at the end if the shell ended with exit status 0 and an
 // empty standard error; otherwise the error says how the shell ended.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.shell.Read(p)

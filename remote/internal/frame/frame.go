@@ -61,8 +61,8 @@ func NewReader(in io.Reader, most int) *Reader { return &Reader{in: in, most: mo
 // Limit changes the maximum length of a message in bytes.
 func (r *Reader) Limit(most int) { r.most = most }
 
-// Read reads the next frame. It stores a message in message, which must be a pointer, and returns output. It fails with
-// io.EOF if the input ends between two frames, and with another error if a frame is malformed or too long.
+// Read reads the next frame. It stores a message in message, which must be a pointer, and returns output. It returns
+// io.EOF if the input ends between two frames, and another error if a frame is malformed or too long.
 func (r *Reader) Read(message any) (*Output, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r.in, header[:]); err != nil {

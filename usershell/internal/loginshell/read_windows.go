@@ -11,7 +11,7 @@ import (
 )
 
 // Read returns the system's environment for the user's programs after a new logon, merged over Spec.Env. It does not
-// start a process, and ignores Spec.Enter. It fails with an *Error.
+// start a process, and ignores Spec.Enter. It returns an *Error.
 func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, &Error{Reason: Cancelled, Err: context.Cause(ctx)}

@@ -170,7 +170,7 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
 
-// Exit says that the command has ended. A nil code or signal means that it is not known. The first call ends the
+// Exit reports that the command has ended. A nil code or signal means that it is not known. The first call ends the
 // terminal; a later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and
 // its Meta the whole code if it is beyond uint32, such as a negative one on Windows. A signal has its POSIX name.
 func (a *Attached) Exit(code *int64, signal *string) {

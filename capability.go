@@ -12,16 +12,16 @@ const requiredCapability = "clientCapabilities.terminal"
 // of clientCapabilities in initialize; an embedder with its own type copies Terminal and Auth. The zero value is a
 // client without terminals.
 type ClientCapabilities struct {
-	// Terminal says that the client serves all five terminal/* methods.
+	// Terminal indicates that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
 	// Auth is omitted from the JSON if it is zero.
 	Auth AuthCapabilities `json:"auth,omitzero"`
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities says which ways of signing in an agent may offer (schema type AuthCapabilities).
+// AuthCapabilities specifies which ways of signing in an agent may offer (schema type AuthCapabilities).
 type AuthCapabilities struct {
-	// Terminal says that the client can run the agent's program in a terminal for the user, as signin.Run does.
+	// Terminal indicates that the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
@@ -45,7 +45,7 @@ type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods are the methods that the client serves (see HandlerOptions.SupportedMethods). It is not nil.
+	// SupportedMethods lists the methods that the client serves (see HandlerOptions.SupportedMethods). It is not nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

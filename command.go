@@ -18,7 +18,7 @@ import (
 type Command struct {
 	// Path is the file of the program, an absolute path.
 	Path string
-	// Args are the arguments, beginning with the name of the program, as in exec.Cmd.
+	// Args holds the arguments, beginning with the name of the program, as in exec.Cmd.
 	Args []string
 	// Dir is the working directory, an absolute path. If empty, Options.Runner chooses it.
 	Dir string
@@ -99,7 +99,7 @@ func (s Shell) cannotRun(err error) error {
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
 }
 
-// ShellMode says when the command of a request is a line for CommandOptions.Shell and not the name of a program. A
+// ShellMode specifies when the command of a request is a line for CommandOptions.Shell and not the name of a program. A
 // command with arguments is never a shell line.
 type ShellMode int
 

@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Limits bound the resources of a command. A zero field sets no bound. If the system cannot enforce a limit, the create
-// fails with ErrInternal and the name of the field: no command runs without one of its limits.
+// Limits bounds the resources of a command. A zero field sets no bound. If the system cannot enforce a limit, the
+// create fails with ErrInternal and the name of the field: no command runs without one of its limits.
 //
 // On Linux, limits without a cgroup use ptrace before the command's first instruction. Set-user-id programs and
 // programs with capabilities then run without these privileges, unless the host may trace them, as root may. A create
@@ -51,8 +51,8 @@ type EnforcedLimit struct {
 	Value int64
 	// By is "rlimit", "cgroup", "job object" or "priority".
 	By string
-	// Tree says that the limit applies to the whole process tree together. Otherwise it applies to each process, and
-	// the rlimit for Processes to all processes of the user.
+	// Tree indicates that the limit applies to the whole process tree together. Otherwise it applies to each process,
+	// and the rlimit for Processes to all processes of the user.
 	Tree bool
 }
 
@@ -98,8 +98,8 @@ type Wrapped struct {
 	// Files are inherited as descriptors 3, 4 and so on. The Manager closes them after the start. They are not
 	// supported on Windows.
 	Files []*os.File
-	// PIDNamespace says that the allowed command runs in its own Linux PID namespace, whose first process ends with the
-	// started process, so that the kernel ends all its processes. Processes outside the namespace are then not part of
-	// the tree if they only hold the command's output, which the command can pass to any process.
+	// PIDNamespace indicates that the allowed command runs in its own Linux PID namespace, whose first process ends
+	// with the started process, so that the kernel ends all its processes. Processes outside the namespace are then not
+	// part of the tree if they only hold the command's output, which the command can pass to any process.
 	PIDNamespace bool
 }

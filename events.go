@@ -32,7 +32,7 @@ type Subject struct {
 	ShellLine string
 	// PID is the PID of the command, the leader of its session, or 0 if it did not run on the local machine.
 	PID int
-	// Attached says that the terminal was made by Handler.Attach. No policy has decided about its command.
+	// Attached indicates that the terminal was made by Handler.Attach. No policy has decided about its command.
 	Attached bool
 	// Meta is the _meta of the create, which the agent chose; package tracecontext reads a trace from it. It must not
 	// be changed.
@@ -55,7 +55,7 @@ type DecisionEvent struct {
 	// Approval is the String of the answer's Approval, and Approver its By; the answer may be a remembered one. They
 	// are empty without a question.
 	Approval, Approver string
-	// Variables are the names of the environment variables that the request sets.
+	// Variables lists the names of the environment variables that the request sets.
 	Variables []string
 	// Err is the error of a denial, or of a create that ended before the decision.
 	Err error
@@ -81,13 +81,13 @@ type EndEvent struct {
 	// Bytes is the number of bytes of output by then, and Dropped how many of them are beyond the limit of
 	// terminal/output.
 	Bytes, Dropped int64
-	// Survivors are the PIDs of processes of the tree that still run.
+	// Survivors lists the PIDs of processes of the tree that still run.
 	Survivors []int
 	// CPUTime and PeakMemory are the CPU time, and the maximum resident memory in bytes, of the command's process and
 	// of the children that it waited for. They are 0 except on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is why an allowed command did not run; then only the Subject and Ended are set. It is nil if the command ran.
+	// Err is the reason why an allowed command did not run, or nil. If it is not nil, only Subject and Ended are set.
 	Err error
 }
 

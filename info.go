@@ -20,12 +20,13 @@ type TerminalInfo struct {
 	ExitStatus *TerminalExitStatus
 	// EndedBy says what ended the command. It is empty while the command runs.
 	EndedBy EndedBy
-	// Attached says that the terminal was made by Handler.Attach. Cancellable and Meta are only set for such terminals:
-	// Cancellable says that Kill can ask the owner to end the command, and Meta is the metadata of the owner.
+	// Attached indicates that the terminal was made by Handler.Attach. Cancellable and Meta are only set for such
+	// terminals: Cancellable says that Kill can ask the owner to end the command, and Meta is the metadata of the
+	// owner.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
-	// HasPTY says that the command runs on a PTY.
+	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
 	// Size is the size of the PTY, or of an attached terminal if its owner has set it; otherwise nil.
 	Size *TerminalSize
@@ -38,7 +39,7 @@ type TerminalInfo struct {
 	OutputByteLimit int64
 	// Cgroup is the directory of the command's cgroup, or empty.
 	Cgroup string
-	// Limits are the enforced limits, or those that Options.Runner reports. While the terminal is starting, they are
+	// Limits holds the enforced limits, or those that Options.Runner reports. While the terminal is starting, it is
 	// nil.
 	Limits []EnforcedLimit
 }

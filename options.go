@@ -30,7 +30,7 @@ type CommandOptions struct {
 	// Runner, the Runner's.
 	Env []string
 
-	// Unattended are variables, "NAME=value", that override Env for commands whose output no user answers, so that no
+	// Unattended lists variables, "NAME=value", that override Env for commands whose output no user answers, so that no
 	// pager, editor or prompt waits: all commands but those whose PTY is Attended. Variables of the request override
 	// them. A non-nil, empty slice means none. The default is UnattendedVariables.
 	Unattended []string
@@ -39,16 +39,16 @@ type CommandOptions struct {
 	// and "CommandOptions.Shell" as Field. The default is the system's shell; with a Runner, sh -c.
 	Shell *Shell
 
-	// ShellLines says when a command without arguments is a shell line. The default, ShellAuto, is when the command is
-	// not a program and looks like a line.
+	// ShellLines specifies when a command without arguments is a shell line. The default, ShellAuto, is when the
+	// command is not a program and looks like a line.
 	ShellLines ShellMode
 
 	// PTY runs the command on a PTY. It cannot be set with a Runner. By default, standard input is at its end and a
 	// pipe takes the output.
 	PTY *PTYOptions
 
-	// Limits bound the resources of the command. They replace those of the next level: repeat the fields to keep. By
-	// default, nothing is limited.
+	// Limits bounds the resources of the command. It replaces the Limits of the next level: repeat the fields to keep.
+	// By default, nothing is limited.
 	Limits *Limits
 
 	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot
@@ -64,7 +64,7 @@ type CommandOptions struct {
 	// interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
-	// Timeout is how long the command may run before its process tree is ended. NoTimeout, the default, sets no limit.
+	// Timeout is the maximum run time of the command, after which its process tree is ended. The default is NoTimeout.
 	Timeout time.Duration
 
 	// OutputByteLimit is how many bytes of output are kept if the request sets no limit. The default is 1 MiB.
@@ -121,7 +121,7 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 
 // Options configure a Manager. The zero value is good, and nil options mean the zero value.
 type Options struct {
-	// Commands are the options of all commands, unless the session or Create sets others.
+	// Commands holds the options of all commands, unless the session or Create sets others.
 	Commands CommandOptions
 
 	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They
@@ -165,11 +165,11 @@ type Options struct {
 	// fails if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
 	Journal Journal
 
-	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
-	// for each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not tell it. By
-	// default, only this package reaps the processes that it starts. If another part of the program reaps them, that is
-	// logged once. A command whose exit status was lost ends with ErrExitLost, and fewer processes of a tree are found.
-	// Before Linux 6.9 another process can get a signal if the host reaps a command right before it.
+	// HostReaps indicates that the host's program reaps every child of its process, by wait4(-1), and calls
+	// Manager.Reaped for each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not
+	// tell it. By default, only this package reaps the processes that it starts. If another part of the program reaps
+	// them, that is logged once. A command whose exit status was lost ends with ErrExitLost, and fewer processes of a
+	// tree are found. Before Linux 6.9 another process can get a signal if the host reaps a command right before it.
 	HostReaps bool
 
 	// RequireSessions makes creates fail with ErrSessionNotFound in sessions that OpenSession has not opened.
@@ -333,12 +333,12 @@ func optionError(field, reason string) *Error {
 // SessionOptions configure a session; see Manager.OpenSession. The zero value is good, and nil options mean the zero
 // value.
 type SessionOptions struct {
-	// Commands are the options of this session's commands. They override Options.Commands.
+	// Commands holds the options of this session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots are directories, as absolute paths. The working directory of a command must be in one of them. OpenSession
-	// resolves symbolic links in them once. Sandboxes allow writes there. If nil, commands may run anywhere; empty but
-	// not nil means nowhere.
+	// Roots lists directories, as absolute paths. The working directory of a command must be in one of them.
+	// OpenSession resolves symbolic links in them once. Sandboxes allow writes there. If nil, commands may run
+	// anywhere; empty but not nil means nowhere.
 	Roots []string
 
 	// Policy decides which commands run in this session, in addition to Options.Policy; the strictest decision counts.
@@ -389,7 +389,7 @@ type HandlerOptions struct {
 	// logs no bytes of a line that begins like JSON, which may be part of a request with a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods are the methods that Next serves. They are in the error for an agent that calls terminal/*
+	// SupportedMethods lists the methods that Next serves. They are in the error for an agent that calls terminal/*
 	// although it is not advertised.
 	SupportedMethods []string
 

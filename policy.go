@@ -35,15 +35,15 @@ type Proposal struct {
 	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
 	// choose their function by it.
 	Name string
-	// ArgsUnknown says that the arguments may differ from Command.Args, for example because the shell expands them in a
-	// shell line.
+	// ArgsUnknown indicates that the arguments may differ from Command.Args, for example because the shell expands them
+	// in a shell line.
 	ArgsUnknown bool
-	// DirUnknown says that the directory may differ from Command.Dir, for example after cd in a shell line.
+	// DirUnknown indicates that the directory may differ from Command.Dir, for example after cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown are the names of variables whose values may differ from those in Requested.Env, for example because
-	// the shell expands them in a shell line.
+	// ValuesUnknown lists the names of variables whose values may differ from those in Requested.Env, for example
+	// because the shell expands them in a shell line.
 	ValuesUnknown []string
-	// Roots are SessionOptions.Roots with symbolic links resolved, or nil.
+	// Roots lists SessionOptions.Roots with symbolic links resolved, or nil.
 	Roots []string
 	// Requested is the agent's request. Its Env are the variables that the agent sets; the rest of Command.Env is the
 	// embedder's.
@@ -214,7 +214,7 @@ type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified are files of the program whose contents cannot be compared right before the start with those at the
+	// Unverified lists files of the program whose contents cannot be compared right before the start with those at the
 	// time of the question, because they are larger than 256 MiB or unreadable. The interpreter of a script is one of
 	// its files. Show them to the user: a process that can write to such a file can change the command.
 	Unverified []string

@@ -6,7 +6,7 @@ package acpterm
 
 import "github.com/acpterm/acpterm/internal/proc"
 
-// hasSessions says that a process can leave its command's session.
+// hasSessions indicates that a process can leave its command's session.
 const hasSessions = true
 
 // setCommand sets the command of a Spec.

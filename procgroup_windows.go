@@ -7,7 +7,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// hasSessions says that a process can leave its command's session: a job object is not left.
+// hasSessions indicates that a process can leave its command's session: a job object is not left.
 const hasSessions = false
 
 // setCommand sets the command of a Spec.

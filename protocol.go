@@ -132,7 +132,7 @@ type TerminalOutputResponse struct {
 	// Output is the longest suffix of the output so far, in valid UTF-8 and whole characters, within the terminal's
 	// limit in bytes.
 	Output string `json:"output"`
-	// Truncated says that Output does not begin at the beginning of the output.
+	// Truncated indicates that Output does not begin at the beginning of the output.
 	Truncated bool `json:"truncated"`
 	// ExitStatus is nil while the command runs.
 	ExitStatus *TerminalExitStatus `json:"exitStatus,omitempty"`

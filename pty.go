@@ -28,7 +28,7 @@ type PTYOptions struct {
 	Columns, Rows int
 	// Term is the variable TERM. The default is "xterm-256color".
 	Term string
-	// Attended says that a user reads the output and can answer it with Terminal.Write. The command then uses the
+	// Attended indicates that a user reads the output and can answer it with Terminal.Write. The command then uses the
 	// pager, editor and prompts of CommandOptions.Env instead of those of CommandOptions.Unattended.
 	Attended bool
 }

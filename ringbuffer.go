@@ -76,8 +76,8 @@ type Chunk struct {
 	Raw string
 	// Missed is the number of bytes before Offset that the follower was too slow to read.
 	Missed int64
-	// Replaced says that the owner of an attached terminal has replaced the output: all earlier chunks are void. It
-	// counts as one byte.
+	// Replaced indicates that the owner of an attached terminal has replaced the output: all earlier chunks are void.
+	// It counts as one byte.
 	Replaced bool
 }
 

@@ -77,7 +77,7 @@ type StartRequest struct {
 	// Pin is the Pin of the Found of the decision. Start returns ErrDenied if the program or the directory has been
 	// replaced or changed since.
 	Pin string
-	// Limits bound the command. Start must fail if it cannot enforce one.
+	// Limits bounds the command. Start must fail if it cannot enforce one.
 	Limits Limits
 	// Output takes a copy of the standard output and standard error of the whole tree; a Write does not wait. The
 	// Runner closes Output when no process is left to write, which may be long after the end of the command. After a

@@ -47,7 +47,7 @@ type Options struct {
 
 func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals are the terminals of one connection. Embed them in the client's type, and create them with New. With a nil
+// Terminals holds the terminals of one connection. Embed it in the client's type, and create it with New. With a nil
 // pointer or the zero value, the client does not have terminals: the capability is false, and every method fails as not
 // advertised.
 //

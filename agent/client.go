@@ -35,7 +35,7 @@ type Client struct {
 
 // ClientOptions configure a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods are the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
+	// SupportedMethods lists the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
 	// FilterMethods use them, and an acpterm.CapabilityError lists them. If nil, the methods are unknown and all of
 	// them count as served. If empty but not nil, the client serves none.
 	SupportedMethods []string

@@ -11,7 +11,7 @@ import (
 
 // RunOptions configure Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is how long the command may run, counted from the client's answer to the create. If 0, it may run until
+	// Timeout is the maximum run time of the command, from the client's answer to the create. If 0, it may run until
 	// ctx is done.
 	Timeout time.Duration
 	// Created, if not nil, is called with the new terminal. It can show the terminal in a tool call with

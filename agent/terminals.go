@@ -37,10 +37,10 @@ type TerminalsOptions struct {
 	// ProtocolVersion is the version in the agent's answer to initialize. If 0, it is the version that the client
 	// requests, but at most 2.
 	ProtocolVersion int
-	// Client are the options for the client's terminals. Their Grace is also how long Run waits for the client to read
-	// the updates of the tool call.
+	// Client holds the options for the client's terminals. Their Grace is also how long Run waits for the client to
+	// read the updates of the tool call.
 	Client ClientOptions
-	// Reporter are the options for the agent's own terminals.
+	// Reporter holds the options for the agent's own terminals.
 	Reporter ReporterOptions
 }
 
@@ -122,7 +122,7 @@ type ToolCall struct {
 	Own bool
 	// Request is the command and the session of the tool call.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is how long the command may run. If 0, it may run until ctx is done.
+	// Timeout is the maximum run time of the command. If 0, it may run until ctx is done.
 	Timeout time.Duration
 }
 

@@ -34,7 +34,7 @@ import (
 // Options configure Start. The zero value is ready to use.
 type Options struct {
 	// Grace is how long to wait for the agent to exit after the end of its standard input, and then for its remaining
-	// processes to exit after SIGTERM. If 0, it is 5 seconds each. If negative, they get no time.
+	// processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
 	Grace time.Duration
 
 	// Stderr is called with each line of the agent's standard error, in valid UTF-8 without the line ending. The agent

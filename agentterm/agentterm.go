@@ -55,8 +55,8 @@ type Options struct {
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals are the agent's terminals of one connection. All methods are safe for concurrent use. Updates of a terminal
-// apply in the order of the calls.
+// Terminals holds the agent's terminals of one connection. All methods are safe for concurrent use. Updates of a
+// terminal apply in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options

@@ -78,7 +78,7 @@ type Request struct {
 type Command struct {
 	// Line is a shell line. A plain word, of letters, digits and _ . / + - @ , : is in Args instead.
 	Line string
-	// Args are the program and its arguments.
+	// Args holds the program and its arguments.
 	Args []string
 	// Dir is the directory of the command: the tool call's, or else Request.Dir. It may be empty.
 	Dir string

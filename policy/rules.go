@@ -1,6 +1,6 @@
 package policy
 
-// Rules are a policy written as data, in Go or JSON, with examples that Compile checks.
+// Rules is a policy written as data, in Go or JSON, with examples that Compile checks.
 
 import (
 	"bytes"
@@ -45,11 +45,11 @@ type Rule struct {
 	// matches any file with that name; if Program is a path, also the file that the path leads to at the time of the
 	// decision.
 	Program string `json:"program,omitempty"`
-	// Args are patterns for all arguments, one for each, without the program's name. In a pattern "*" matches any text
-	// and "?" one character. "..." as the last pattern matches any number of further arguments. If nil, any arguments
-	// match; if empty but not nil, only a command without arguments matches.
+	// Args holds patterns for all arguments, one for each, without the program's name. In a pattern "*" matches any
+	// text and "?" one character. "..." as the last pattern matches any number of further arguments. If nil, any
+	// arguments match; if empty but not nil, only a command without arguments matches.
 	Args []string `json:"args"`
-	// AnyArg are patterns. At least one of them must match at least one argument. If nil, any arguments match.
+	// AnyArg lists patterns. At least one of them must match at least one argument. If nil, any arguments match.
 	AnyArg []string `json:"anyArg,omitempty"`
 	// Dir is the absolute path of a directory. The command must run in it or below. If empty, any directory matches. If
 	// the command's directory is unknown, after cd in a shell line, only a rule that denies matches.

@@ -35,7 +35,7 @@ import (
 // process runs in its own session, so that no program asks for passwords on the host's terminal. On Windows, it runs in
 // a job object, which ends with the host, and is terminated.
 type Command struct {
-	// Args are the program and its arguments. The program is found as by exec.Command.
+	// Args holds the program and its arguments. The program is found as by exec.Command.
 	Args []string
 	// Env is the environment, in the form "NAME=value". If nil, it is the environment of this process without the
 	// variables that systems configure ssh and wsl.exe to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,

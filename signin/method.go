@@ -28,7 +28,7 @@ type Method struct {
 	ID string
 	// Name and Description are for users. Both may be empty.
 	Name, Description string
-	// Args are appended to the arguments that the agent was started with.
+	// Args holds appended to the arguments that the agent was started with.
 	Args []string
 	// Env overrides the environment that the agent was started with. Names are unique.
 	Env []acpterm.EnvVariable

@@ -50,8 +50,8 @@ type Error struct {
 	Method string
 	// Status is the program's exit status, or nil if the program did not run or its end was not seen.
 	Status *acpterm.TerminalExitStatus
-	// Err says why the program did not run, was ended, or could not be ended completely; in the last case Status may be
-	// exit code 0. It is nil if the program ended by itself, with another status.
+	// Err is the reason why the program did not run, was ended, or could not be ended completely; in the last case
+	// Status may be exit code 0. It is nil if the program ended by itself, with another status.
 	Err error
 }
 

@@ -114,7 +114,7 @@ func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// LoginFailure says why an environment could not be read. It is an error itself, for errors.Is.
+// LoginFailure is the reason why an environment could not be read. It is an error itself, for errors.Is.
 type LoginFailure string
 
 // The failures.

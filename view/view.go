@@ -126,16 +126,16 @@ type Options struct {
 	// loopback addresses, and over sockets without addresses, are answered. The view does not encrypt the connection.
 	AllowRemote bool
 
-	// Hosts are additional host names of the view, without a port, for use behind a proxy or with AllowRemote. The
+	// Hosts lists additional host names of the view, without a port, for use behind a proxy or with AllowRemote. The
 	// loopback names and the IP address of the connection are always valid.
 	Hosts []string
 
-	// Origins are additional origins of the view's pages, such as "https://view.example" or "http://localhost:8081".
+	// Origins lists additional origins of the view's pages, such as "https://view.example" or "http://localhost:8081".
 	// Pages of these origins may stop commands and type. Set them if a proxy does not pass on the browser's Host
 	// header. By default, pages must have the origin that the Host header names.
 	Origins []string
 
-	// FrameAncestors are the origins, such as "https://editor.example", whose pages may show the view in a frame. The
+	// FrameAncestors lists the origins, such as "https://editor.example", whose pages may show the view in a frame. The
 	// default is none.
 	FrameAncestors []string
 
@@ -146,9 +146,9 @@ type Options struct {
 	// except the last one. The default is 64 MiB.
 	MaxPastBytes int64
 
-	// Heartbeat is how long a stream waits for a message before it sends an empty one. A page that receives nothing for
-	// three of them reconnects: the connection is dead although it was never closed. The default is 5 seconds. A proxy
-	// that closes idle connections sooner needs a shorter one.
+	// Heartbeat is the maximum time between two messages of a stream; after it, the stream sends an empty one. A page
+	// that receives nothing for three of them reconnects: the connection is dead although it was never closed. The
+	// default is 5 seconds. A proxy that closes idle connections sooner needs a shorter one.
 	Heartbeat time.Duration
 
 	// MaxStreams is the maximum number of concurrent event streams: one for each page and one for each shown terminal.

@@ -26,7 +26,7 @@ type Dialog struct {
 // Choice is a button of a dialog.
 type Choice struct {
 	Label string
-	// Allows says that a command may run because of it: the user has to have seen all of the text by then.
+	// Allows indicates that a command may run because of it: the user has to have seen all of the text by then.
 	Allows bool
 }
 

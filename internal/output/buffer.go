@@ -102,7 +102,7 @@ func (r *Buffer) Commit(n int) {
 	}
 }
 
-// Close says that nothing more is written. An unfinished character at the end is shown then, as U+FFFD.
+// Close indicates that nothing more is written. An unfinished character at the end is shown then, as U+FFFD.
 func (r *Buffer) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ func (w *Writer) Restart() {
 	}
 }
 
-// Close says that there is no more. A second call does nothing.
+// Close indicates that there is no more. A second call does nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

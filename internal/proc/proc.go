@@ -49,7 +49,7 @@ type Spec struct {
 	// Files are inherited in addition to the standard files, starting at descriptor 3. Not on Windows.
 	Files []*os.File
 
-	// Limits bound the command's resources. Start returns a *LimitError if a limit cannot be enforced.
+	// Limits bounds the command's resources. Start returns a *LimitError if a limit cannot be enforced.
 	Limits []Limit
 
 	// Stdin and Stderr are the command's standard input and error. If Stdin is nil, the command reads end of file; if

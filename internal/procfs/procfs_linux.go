@@ -55,7 +55,7 @@ func (h Handle) Process() (Process, error) {
 	return parseStat(line[:n])
 }
 
-// ErrExecuting says that a process was becoming another program, or exiting, whenever its environment was read.
+// ErrExecuting indicates that a process was becoming another program, or exiting, whenever its environment was read.
 var ErrExecuting = errors.New("the process is in execve")
 
 // Variable is a variable of the environment that the process's program was started with, as the parts between its

@@ -76,8 +76,8 @@ func (s *Screen) Write(p []byte) {
 	s.write(p)
 }
 
-// Finish says that the program's output is complete: of an unfinished UTF-8 character at the end, each byte becomes
-// U+FFFD. More may be written all the same.
+// Finish indicates that the program's output is complete: of an unfinished UTF-8 character at the end, each byte
+// becomes U+FFFD. More may be written all the same.
 func (s *Screen) Finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,19 +13,19 @@ type Command struct {
 	// Name is the command word after quote removal: "git" for \g\it. It includes any directory. It is empty for a piece
 	// of the line that only assigns (Env) or redirects (Redirects).
 	Name string
-	// Args are the words after the name.
+	// Args holds the words after the name.
 	Args []Arg
 	// Env contains, in this order, the assignments in front of the command and of the commands in Via, and those that
 	// `env` makes or removes (-u).
 	Env []Assignment
-	// Sets are the variables that the builtin itself sets or removes: those named by export, readonly, read, getopts
+	// Sets lists the variables that the builtin itself sets or removes: those named by export, readonly, read, getopts
 	// and unset. The line's later commands see them.
 	Sets []Assignment
-	// Exports are the variables that the builtin export puts into the environment of later commands.
+	// Exports lists the variables that the builtin export puts into the environment of later commands.
 	Exports []string
-	// Redirects are the files that this piece of the line opens. Those of `sudo rm > f` belong to sudo, not to rm.
+	// Redirects lists the files that this piece of the line opens. Those of `sudo rm > f` belong to sudo, not to rm.
 	Redirects []Redirect
-	// Via are the commands that run this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the line
+	// Via lists the commands that run this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the line
 	// itself names the command.
 	Via []string
 	// Builtin means that the shell runs the command without a program file, such as cd, echo or test. Builtins that

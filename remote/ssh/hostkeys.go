@@ -22,9 +22,9 @@ type HostKeyError struct {
 	Host string
 	// KeyType and Fingerprint describe the server's key, such as "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
-	// Files are the searched known hosts files.
+	// Files lists the searched known hosts files.
 	Files []string
-	// Known are the lines with other keys of the server, in the form "file:line". It is empty if the files have none.
+	// Known lists the lines with other keys of the server, in the form "file:line". It is empty if the files have none.
 	Known []string
 	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
 	// an error about the server's certificate.

@@ -36,13 +36,13 @@ type Transport struct {
 	// User is the user to log in as. The default is the name of the user that runs this process.
 	User string
 
-	// KnownHosts are files with the keys of servers, in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
+	// KnownHosts lists files with the keys of servers, in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
 	// exists. A server without a known key is rejected with a *HostKeyError.
 	KnownHosts []string
 
-	// Identities are files of private keys. If set, only these keys are offered to the server, and the agent signs for
-	// encrypted ones that it holds. If empty, all keys of the agent are offered, and then those of ~/.ssh/id_ed25519,
-	// id_ecdsa and id_rsa.
+	// Identities lists files of private keys. If set, only these keys are offered to the server, and the agent signs
+	// for encrypted ones that it holds. If empty, all keys of the agent are offered, and then those of
+	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
 	// Passphrase returns the passphrase of an encrypted file of Identities. It is called during Open. If the file shows

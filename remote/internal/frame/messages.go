@@ -166,7 +166,7 @@ type Exit struct {
 	Process uint64 `json:"process"`
 	Code    uint32 `json:"code"`
 	Signal  string `json:"signal,omitempty"` // if set, Code is meaningless
-	// Unknown says why the exit status is not known. If empty, it is known.
+	// Unknown is the reason why the exit status is not known. If empty, it is known.
 	Unknown string `json:"unknown,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Spec says which environment to read. Locate fills in empty fields.
+// Spec specifies which environment to read. Locate fills in empty fields.
 type Spec struct {
 	Shell   string        // absolute; empty on Windows
 	Dir     string        // where the shell starts, absolute; empty on Windows
@@ -26,7 +26,7 @@ type Spec struct {
 	Enter   string        // if not empty, an absolute directory to enter first, to run the prompt's hooks there
 }
 
-// Reason says why an environment could not be read.
+// Reason is the reason why an environment could not be read.
 type Reason string
 
 const (
@@ -42,7 +42,7 @@ const (
 	Survivors   Reason = "what the shell started could not be ended" // PIDs
 )
 
-// Error says why an environment could not be read. It does not contain the shell's output.
+// Error is the reason why an environment could not be read. It does not contain the shell's output.
 type Error struct {
 	Reason Reason
 	Exit   *proc.Exit

@@ -28,7 +28,8 @@ type Attached struct {
 // TerminalSize is the size of a terminal, in characters.
 type TerminalSize struct{ Columns, Rows int }
 
-// Attach adds a terminal whose owner runs the command, calls HandlerOptions.Created with it, and returns what feeds it.
+// Attach adds a terminal whose owner runs the command, calls HandlerOptions.Created with it, and returns the Attached
+// that feeds it.
 //
 // The ID of about, which the owner chooses, and the SessionID, as the agent names it, are required; Command, Size and
 // Meta are optional, and the other fields are ignored. See Describe for cancel. If released is not nil, Attach calls it
@@ -143,8 +144,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe replaces the Command, Size and Meta of the terminal by those of about, and what asks the owner to end the
-// command. Terminal.Kill calls cancel; if it is nil, Kill returns ErrNotCancellable.
+// Describe sets the Command, Size and Meta of the terminal to those of about, and the function that asks the owner to
+// end the command. Terminal.Kill calls cancel; if it is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()

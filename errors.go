@@ -58,7 +58,7 @@ const (
 	ErrInternal Kind = "internal"
 )
 
-// Error is the kind as a text.
+// Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // Error is the error of a failed operation. Fields that do not concern the failure are empty. An Error never contains

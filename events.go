@@ -57,7 +57,7 @@ type DecisionEvent struct {
 	Approval, Approver string
 	// Variables lists the names of the environment variables that the request sets.
 	Variables []string
-	// Err is the error of a denial, or of a create that ended before the decision.
+	// Err is the error of the create if the command was denied or the create ended before the decision.
 	Err error
 }
 

@@ -57,10 +57,10 @@ type CommandOptions struct {
 
 	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step
 	// follows if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10
-	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil
-	// means SIGKILL immediately. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process group; a
-	// step is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The default is
-	// SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is closed, because
+	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. A non-nil, empty
+	// slice means SIGKILL immediately. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process
+	// group; a step is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The
+	// default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is closed, because
 	// interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
@@ -119,7 +119,7 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 	return o
 }
 
-// Options configure a Manager. The zero value is good, and nil options mean the zero value.
+// Options configure a Manager. The zero value is ready to use, and nil options mean the zero value.
 type Options struct {
 	// Commands holds the options of all commands, unless the session or Create sets others.
 	Commands CommandOptions
@@ -330,8 +330,8 @@ func optionError(field, reason string) *Error {
 	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
 }
 
-// SessionOptions configure a session; see Manager.OpenSession. The zero value is good, and nil options mean the zero
-// value.
+// SessionOptions configure a session; see Manager.OpenSession. The zero value is ready to use, and nil options mean the
+// zero value.
 type SessionOptions struct {
 	// Commands holds the options of this session's commands. They override Options.Commands.
 	Commands CommandOptions
@@ -351,7 +351,7 @@ type SessionOptions struct {
 // NoTimeout, as a timeout, lets a command run without limit.
 const NoTimeout time.Duration = -1
 
-// HandlerOptions configure a Handler. The zero value is good, and nil options mean the zero value.
+// HandlerOptions configure a Handler. The zero value is ready to use, and nil options mean the zero value.
 type HandlerOptions struct {
 	// Next handles all requests and notifications that Handle does not serve: all but terminal/*, and each
 	// $/cancel_request that does not name a pending terminal/* request. It is called as jsonrpc2 calls a handler, so
@@ -389,8 +389,8 @@ type HandlerOptions struct {
 	// logs no bytes of a line that begins like JSON, which may be part of a request with a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods that Next serves. They are in the error for an agent that calls terminal/*
-	// although it is not advertised.
+	// SupportedMethods lists the methods that Next serves. If an agent calls terminal/* although it is not
+	// advertised, the error lists them.
 	SupportedMethods []string
 
 	// MaxPending is the maximum number of unanswered requests, and about the maximum number of answers that wait for

@@ -18,7 +18,7 @@ import (
 )
 
 // PTYOptions configure a PTY (a pseudo-terminal): the command's standard input, output and error and its controlling
-// terminal, as in the window of a terminal program. The zero value is good.
+// terminal, as in the window of a terminal program. The zero value is ready to use.
 //
 // Terminal.Follow returns the bytes of the command; on Windows, those that the system's console draws. Terminal.Output,
 // which the agent also gets, is plain text without escape sequences: the lines that scrolled off the screen and those

@@ -1,6 +1,6 @@
 package capture
 
-// Reading a pipe that is written to in small pieces.
+// Reading from a pipe in batches, for commands that write in small pieces.
 
 import (
 	"cmp"
@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readBatched reads once each pauseTime, until a read returns less than littleBytes or a whole pipe, or an interrupt
-// comes. During that time the pipe is not in Go's poller, where each write would wake a thread. It sleeps by nanosleep:
-// a timer of Go's would wait in the poller, for at least a millisecond.
+// readBatched reads once every pauseTime, until a read returns less than littleBytes or a full pipe, or until it is
+// interrupted. Meanwhile the pipe is not in Go's poller, where each write would wake a thread. It sleeps with
+// nanosleep, because a Go timer would wait in the poller for at least a millisecond.
 func (r *Reader) readBatched() {
 	fd, err := r.takeOut()
-	if err != nil { // there are no descriptors left
+	if err != nil { // out of descriptors
 		time.Sleep(pauseTime)
 		return
 	}
@@ -25,14 +25,14 @@ func (r *Reader) readBatched() {
 	}
 	for n := littleBytes; littleBytes <= n && n < min(room, maxRead) && !r.interrupted(); {
 		pause := unix.NsecToTimespec(int64(pauseTime))
-		unix.Nanosleep(&pause, nil) // a signal may end it sooner
+		unix.Nanosleep(&pause, nil) // a signal may interrupt it
 		n, _ = unix.Read(fd, r.sink.Reserve(maxRead))
 		r.sink.Commit(max(n, 0))
 	}
 	r.putBack(fd)
 }
 
-// takeOut closes the file, which takes the pipe out of Go's poller, and returns another descriptor of it.
+// takeOut closes the file, which removes the pipe from Go's poller, and returns a duplicate descriptor.
 func (r *Reader) takeOut() (fd int, err error) {
 	raw, err := r.pipe.SyscallConn()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Reader) putBack(fd int) {
 	}
 }
 
-// interrupted reports whether serve has something to do.
+// interrupted reports whether a Drain or Stop is pending.
 func (r *Reader) interrupted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,5 +4,5 @@ package capture
 
 import "time"
 
-// readBatched pauses, so that more comes before the next read.
+// readBatched pauses, so that more output arrives before the next read.
 func (*Reader) readBatched() { time.Sleep(pauseTime) }

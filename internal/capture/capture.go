@@ -1,5 +1,5 @@
-// Package capture copies a command's output from a pipe or a PTY into a Sink, with one goroutine for each, which is
-// parked in Go's poller while there is nothing to read. It imports the standard library and x/sys. A caller gives it a
+// Package capture copies a command's output from a pipe or a PTY into a Sink. Each pipe has its own goroutine, parked
+// in Go's poller while the pipe is empty. The package imports only the standard library and x/sys. The caller passes a
 // file that supports deadlines, and calls Stop or waits until every writer has closed it.
 package capture
 
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Sink receives the output. Reserve returns room for up to n bytes, at least one; Commit says how many of them hold
-// output now; Close says that no more will come. A Reader calls them from one goroutine at a time.
+// Sink receives the output. Reserve returns room for at least one and at most n bytes. Commit says how many of them
+// now hold output. Close marks the end of the output. A Reader calls the methods from one goroutine at a time.
 type Sink interface {
 	Reserve(n int) []byte
 	Commit(n int)
@@ -20,27 +20,27 @@ type Sink interface {
 }
 
 const (
-	minRead = 512      // bytes of room for the first read: most commands write little
-	maxRead = 64 << 10 // and at most, which is what a pipe holds unless it was resized
+	minRead = 512      // room for the first read, in bytes: most commands write little
+	maxRead = 64 << 10 // maximum room for a read: the default capacity of a pipe
 )
 
-// A Reader copies what arrives in a pipe into a Sink, until the last process that has the pipe open for writing has
-// closed it, or until Stop. Its methods are safe for concurrent use. None of them waits, except Stop.
+// A Reader copies the contents of a pipe into a Sink until every writer has closed the pipe, or until Stop. Its methods
+// may be called concurrently. None of them blocks, except Stop.
 type Reader struct {
 	sink  Sink
-	flush func()        // has the sink take a character that was left unfinished
+	flush func()        // passes an unfinished character on to the sink
 	pty   bool          // the pipe is the master of a PTY
-	ended chan struct{} // closed when the pipe and the sink are closed
+	ended chan struct{} // closed after the pipe and the sink
 
 	mu       sync.Mutex
 	pipe     *os.File // nil while readBatched reads; only run changes it
-	drains   []func() // called when what was in the pipe is in the sink
+	drains   []func() // called once the pipe's present contents are in the sink
 	stopping bool
-	over     bool // the sink is closed, and drains are called immediately
+	over     bool // the sink is closed, and Drain calls done at once
 }
 
-// Start begins to copy, in a goroutine that it adds to busy. The pipe must support deadlines; the Reader closes it. On
-// Windows, text in the console's code page becomes UTF-8.
+// Start starts copying in a new goroutine, which it adds to busy. The pipe must support deadlines; the Reader closes
+// it. On Windows, text in the console's code page is converted to UTF-8.
 func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 	to, flush := asUTF8(to)
 	r := newReader(pipe, to)
@@ -49,7 +49,7 @@ func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 	return r
 }
 
-// StartPTY is Start for the master of a PTY.
+// StartPTY is like Start, but reads from the master of a PTY.
 func StartPTY(master *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 	r := newReader(master, to)
 	r.pty = true
@@ -61,10 +61,11 @@ func newReader(pipe *os.File, to Sink) *Reader {
 	return &Reader{pipe: pipe, sink: to, flush: func() {}, ended: make(chan struct{})}
 }
 
-// Drain calls done, which must not wait, when every byte that was written to the pipe before the call is in the sink.
-// It is exact, and needs no timer: what a process wrote before its exit was seen lies in the pipe, and the pipe says
-// how much that is. Of a PTY all is read that there is, up to what a PTY can hold, and on Windows up to the end, which
-// the command's exit brings about.
+// Drain calls done once every byte written to the pipe before the call is in the sink. done must not block.
+//
+// Drain is exact and needs no timer: all output that a process wrote before its exit was seen is in the pipe, and the
+// pipe reports its size. From a PTY, the Reader reads everything available, up to the capacity of a PTY. On Windows it
+// reads a PTY to the end, which follows the command's exit.
 func (r *Reader) Drain(done func()) {
 	r.mu.Lock()
 	over := r.over
@@ -79,8 +80,8 @@ func (r *Reader) Drain(done func()) {
 	r.interrupt()
 }
 
-// Stop drains the pipe, closes it and the sink, and returns when that is done, even while a process has the pipe open
-// for writing.
+// Stop drains the pipe, closes it and the sink, and then returns. It does not wait for processes that still have the
+// pipe open for writing.
 func (r *Reader) Stop() {
 	r.mu.Lock()
 	r.stopping = true
@@ -89,17 +90,17 @@ func (r *Reader) Stop() {
 	<-r.ended
 }
 
-// Over reports whether nothing more will be read.
+// Over reports whether the output has ended.
 func (r *Reader) Over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.over
 }
 
-// past is a deadline that ends a read immediately.
+// past is a deadline that interrupts a read at once.
 var past = time.Unix(1, 0)
 
-// interrupt makes the current read return, or the next one.
+// interrupt makes the current or the next read return.
 func (r *Reader) interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +109,7 @@ func (r *Reader) interrupt() {
 	}
 }
 
-// run copies until the end of the pipe or Stop.
+// run copies until the end of the pipe, or until Stop.
 func (r *Reader) run() {
 	defer close(r.ended)
 	defer r.finish()
@@ -122,7 +123,7 @@ func (r *Reader) run() {
 			if !r.serve() {
 				return
 			}
-		case errors.Is(err, syscall.EAGAIN): // the system had no room for the pipe in Go's poller
+		case errors.Is(err, syscall.EAGAIN): // the system could not add the pipe to Go's poller
 			time.Sleep(pauseTime)
 		case err != nil: // io.EOF: every writer has closed the pipe
 			return
@@ -137,7 +138,7 @@ func (r *Reader) run() {
 	}
 }
 
-// finish closes the pipe and the sink, and calls the drains that came too late to be served.
+// finish closes the pipe and the sink, and calls the remaining drains.
 func (r *Reader) finish() {
 	r.pipe.Close()
 	r.sink.Close()
@@ -155,17 +156,18 @@ func call(functions []func()) {
 	}
 }
 
-// serve handles Drain and Stop, and reports whether to go on reading.
+// serve handles Drain and Stop, and reports whether to continue reading.
 func (r *Reader) serve() bool {
 	for {
-		// Clear the deadline, then take the list. Drain adds to the list, then sets the deadline. So none is missed.
+		// To miss no drain, clear the deadline before taking the list: Drain adds to the list and then sets the
+		// deadline.
 		r.pipe.SetReadDeadline(time.Time{})
 		r.mu.Lock()
 		drains := r.drains
 		r.drains = nil
 		r.mu.Unlock()
 		interrupted, err := r.present()
-		if err != nil { // the end: finish closes the sink, so that an unfinished character is shown before the drains
+		if err != nil { // the end: before the drains, finish closes the sink, to show an unfinished character
 			r.mu.Lock()
 			r.drains = append(drains, r.drains...)
 			r.mu.Unlock()
@@ -184,7 +186,7 @@ func (r *Reader) serve() bool {
 	}
 }
 
-// present reads what lies in the pipe or the PTY now.
+// present reads the present contents of the pipe or the PTY.
 func (r *Reader) present() (interrupted bool, err error) {
 	if r.pty {
 		return false, r.readPTY()
@@ -192,8 +194,8 @@ func (r *Reader) present() (interrupted bool, err error) {
 	return r.readPresent()
 }
 
-// readPresent reads the bytes that lie in the pipe now, so that no read waits, and reports whether an interrupt came.
-// Its error is io.EOF when every writer has closed the pipe and nothing is left in it.
+// readPresent reads the bytes now in the pipe, so that no read blocks, and reports whether it was interrupted. It
+// returns io.EOF if the pipe is empty and every writer has closed it.
 func (r *Reader) readPresent() (interrupted bool, err error) {
 	left, err := unread(r.pipe)
 	for left > 0 && err == nil {
@@ -213,20 +215,22 @@ func (r *Reader) readPresent() (interrupted bool, err error) {
 }
 
 const (
-	littleReads = 8                      // so many reads in a row
-	littleBytes = 1 << 10                // of less than this on average
-	littleTime  = time.Millisecond       // within this time are a command that writes little at a time, without end;
-	pauseTime   = 100 * time.Microsecond // which then is read once in so long
+	// A command writes continuously in small pieces if littleReads reads in a row return less than littleBytes on
+	// average, within littleTime. Its output is then read once every pauseTime.
+	littleReads = 8
+	littleBytes = 1 << 10
+	littleTime  = time.Millisecond
+	pauseTime   = 100 * time.Microsecond
 )
 
-// backOff detects a command that writes little at a time without end. Each of its writes would wake the Reader; to read
-// many of them at once takes a tenth of the processor time.
+// backOff detects a command that writes continuously in small pieces. Each write would wake the Reader; reading many of
+// them at once takes a tenth of the processor time.
 type backOff struct {
 	reads, bytes int
 	since        time.Time
 }
 
-// read counts a read of n bytes, and reports whether to read in batches from now on.
+// read records a read of n bytes, and reports whether to read in batches from now on.
 func (b *backOff) read(n int) (batch bool) {
 	if b.reads == 0 {
 		*b = backOff{since: time.Now()}

@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// collector is a Sink that keeps everything. It gives out room of the sizes that sizes returns, or what is asked for.
+// collector is a Sink that keeps all output.
 type collector struct {
-	sizes func() int // nil: what is asked for
+	sizes func() int // maximum room for the next read; if nil, the requested size
 
 	mu      sync.Mutex
-	room    []byte // given out and not committed
+	room    []byte // reserved but not committed
 	output  []byte
 	closed  bool
-	misused string // how the Sink's contract was broken
+	misused string // a violation of the Sink's contract
 }
 
 func (c *collector) Reserve(n int) []byte {
@@ -75,7 +75,7 @@ func (c *collector) isClosed() bool {
 	return c.closed
 }
 
-// captured is a pipe, and a Reader of it.
+// captured is a pipe and its Reader.
 type captured struct {
 	reader *Reader
 	sink   *collector
@@ -83,7 +83,7 @@ type captured struct {
 	busy   sync.WaitGroup
 }
 
-// start starts a Reader, which is stopped when the test ends.
+// start starts a Reader and stops it at the end of the test.
 func start(t *testing.T, sink *collector) *captured {
 	t.Helper()
 	r, w := newPipe(t)
@@ -106,7 +106,7 @@ func (c *captured) write(t *testing.T, text string) {
 	require.Equal(t, len(text), n)
 }
 
-// drain returns when a drain is done.
+// drain calls Drain and waits for it.
 func (c *captured) drain(t *testing.T) {
 	t.Helper()
 	done := make(chan struct{})
@@ -114,7 +114,7 @@ func (c *captured) drain(t *testing.T) {
 	await(t, done, "the drain")
 }
 
-// await fails the test after a minute, so that what hangs is named.
+// await waits for done. It fails the test after a minute, and names the cause.
 func await(t *testing.T, done <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -134,7 +134,7 @@ func TestStartReadsUntilTheEnd(t *testing.T) {
 	require.True(t, c.reader.Over())
 }
 
-// What was written before a Drain is there when it is done, and the writer stays.
+// A finished Drain has passed on every byte written before it. The writer stays open.
 func TestDrainIsExact(t *testing.T) {
 	for name, sizes := range map[string]func() int{
 		"room as asked for": nil,
@@ -146,7 +146,7 @@ func TestDrainIsExact(t *testing.T) {
 			for i := range 300 {
 				text := strings.Repeat(string(rune('a'+i%26)), []int{0, 1, 100, 511, 512, 513, 5000}[i%7])
 				if sizes == nil && i%50 == 0 {
-					text = strings.Repeat("X", 3*maxRead) // more than the pipe holds
+					text = strings.Repeat("X", 3*maxRead) // more than the pipe's capacity
 				}
 				if text != "" {
 					c.write(t, text)
@@ -161,7 +161,8 @@ func TestDrainIsExact(t *testing.T) {
 	}
 }
 
-// Drains from many goroutines interrupt reads while a writer goes on: no byte is lost or moved, and no drain is.
+// Drains from many goroutines may interrupt reads while a writer keeps writing. No byte and no drain is lost, and the
+// order of bytes does not change.
 func TestDrainsInterruptReads(t *testing.T) {
 	c := start(t, new(collector))
 	const lines = 2000
@@ -196,12 +197,12 @@ func TestDrainsInterruptReads(t *testing.T) {
 	require.Equal(t, want.String(), c.sink.String())
 }
 
-// feeder is a Sink that writes to the pipe at each read: little, until the pipe is read in batches, and then so much that
-// it stays so.
+// feeder is a Sink that writes to the pipe on each read. It writes little until the Reader reads in batches, and then
+// enough to keep it reading in batches.
 type feeder struct {
 	reader  *Reader
 	w       *os.File
-	batches chan struct{} // closed when the pipe is read in batches
+	batches chan struct{} // closed when the Reader reads in batches
 	stopped atomic.Bool
 	reads   int
 	buffer  [maxRead]byte
@@ -218,7 +219,7 @@ func (f *feeder) Commit(n int) {
 	inBatches := f.reader.pipe == nil
 	f.reader.mu.Unlock()
 	size := 64
-	if f.reads++; f.reads%littleReads == 0 || inBatches { // also what the first batch reads
+	if f.reads++; f.reads%littleReads == 0 || inBatches { // also for the first batch, which reads this write
 		size = 2 * littleBytes
 	}
 	if inBatches {
@@ -231,10 +232,10 @@ func (f *feeder) Commit(n int) {
 	f.w.Write(make([]byte, size))
 }
 
-// A writer that goes on for as long as it is read delays no drain, and no stop.
+// A writer that never stops delays neither Drain nor Stop.
 func TestDrainsInterruptBatches(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		return // there are no batches
+		return // only Linux reads in batches
 	}
 	pipe, w := newPipe(t)
 	f := &feeder{w: w, batches: make(chan struct{})}
@@ -251,7 +252,7 @@ func TestDrainsInterruptBatches(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// At the end, drains are called when the Sink is closed, so that it shows an unfinished character.
+// At the end of the output, drains are called after the Sink is closed, so that it shows an unfinished character.
 func TestDrainAtTheEnd(t *testing.T) {
 	for range 100 {
 		c := start(t, new(collector))
@@ -273,7 +274,7 @@ func TestDrainAtTheEnd(t *testing.T) {
 	}
 }
 
-// Stop does not wait for a writer, takes what was written before, and leaves the pipe closed.
+// Stop reads everything written before the call, does not wait for a writer, and closes the pipe.
 func TestStop(t *testing.T) {
 	for i := range 100 {
 		c := start(t, new(collector))

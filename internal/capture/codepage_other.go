@@ -2,5 +2,5 @@
 
 package capture
 
-// asUTF8 returns the Sink: pipes have no code page.
+// asUTF8 returns the Sink unchanged: only Windows has code pages.
 func asUTF8(to Sink) (sink Sink, flush func()) { return to, func() {} }

@@ -1,6 +1,6 @@
 package capture
 
-// The code page that programs write to a pipe in.
+// The code page of the text that programs write to a pipe.
 
 import (
 	"unicode/utf16"
@@ -18,16 +18,16 @@ var (
 
 const utf8CodePage = 65001
 
-// asUTF8 returns a Sink for text in UTF-8 or in the code page of the console, which passes UTF-8 on. flush passes on
-// the beginning of a character that is withheld.
+// asUTF8 returns a Sink that accepts text in UTF-8 or in the console's code page, and passes it on as UTF-8. flush
+// passes on an unfinished character.
 func asUTF8(to Sink) (sink Sink, flush func()) {
 	d := NewDecoder(to, ConsoleCodePage)
 	return d, d.Flush
 }
 
-// ConsoleCodePage returns the output code page of the console that commands share with this process; if it has none,
-// the system's OEM code page, which is that of the console that a command then gets. It returns nil for UTF-8, and for
-// a code page with characters of more than two bytes, which no console has.
+// ConsoleCodePage returns the output code page of the console that commands share with this process. If this process
+// has no console, it returns the system's OEM code page, because a command's own console uses that. It returns nil for
+// UTF-8, and for a code page with characters of more than two bytes, which no console uses.
 func ConsoleCodePage() *CodePage {
 	if number, err := windows.GetConsoleOutputCP(); err == nil && number != 0 {
 		return newCodePage(number)
@@ -36,14 +36,15 @@ func ConsoleCodePage() *CodePage {
 	return newCodePage(uint32(number))
 }
 
-// cpInfo is CPINFO.
+// cpInfo is the Windows structure CPINFO.
 type cpInfo struct {
 	MaxCharSize uint32
 	DefaultChar [2]byte
 	LeadByte    [12]byte
 }
 
-// newCodePage returns a code page by its number, or nil if the system has none such of one or two bytes.
+// newCodePage returns the code page with the given number. It returns nil if the system does not have it, if it is
+// UTF-8, or if it has characters of more than two bytes.
 func newCodePage(number uint32) *CodePage {
 	var info cpInfo
 	ok, _, _ := procGetCPInfo.Call(uintptr(number), uintptr(unsafe.Pointer(&info)))
@@ -60,7 +61,7 @@ func newCodePage(number uint32) *CodePage {
 	return p
 }
 
-// decodeCharacter is the text of a character's bytes.
+// decodeCharacter returns the text of a character's bytes, or U+FFFD if they are invalid.
 func decodeCharacter(codePage uint32, b []byte) string {
 	var wide [4]uint16
 	n, err := windows.MultiByteToWideChar(codePage, 0, &b[0], int32(len(b)), &wide[0], int32(len(wide)))

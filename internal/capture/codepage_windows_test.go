@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The system's code pages of one byte and of two.
+// The system's code pages with one and with two bytes per character decode correctly, however the input is split.
 func TestCodePages(t *testing.T) {
 	for number, texts := range map[uint32]map[string]string{
 		437:  {"caf\x82 \xe0\xe1": "café αß", "\xb3\xc4\xda": "│─┌"},
@@ -34,7 +34,7 @@ func TestCodePages(t *testing.T) {
 		require.Nil(t, newCodePage(number), number)
 	}
 	page := ConsoleCodePage()
-	require.NotNil(t, page) // of wine's as of most systems'
+	require.NotNil(t, page) // wine and most systems have one
 	for i, text := range page.Single {
 		require.True(t, text != "" || page.Pair(byte(0x80+i), 0x40) != "")
 	}

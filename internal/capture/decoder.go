@@ -1,6 +1,6 @@
 package capture
 
-// Output in a code page of Windows as UTF-8.
+// Conversion of output from a Windows code page to UTF-8.
 
 import (
 	"bytes"
@@ -8,42 +8,43 @@ import (
 	"unicode/utf8"
 )
 
-// CodePage is an encoding in which a character has one byte or two, and bytes below 0x80 are ASCII.
+// CodePage is an encoding with characters of one or two bytes. Bytes below 0x80 are ASCII.
 type CodePage struct {
-	// Single has the text of each byte from 0x80 on that is a character; empty for one that begins one of two bytes.
+	// Single has the text of each one-byte character from 0x80 on. It is empty for the first byte of a two-byte
+	// character.
 	Single [128]string
-	// Pair returns the text of a character of two bytes. Nil if there are none.
+	// Pair returns the text of a two-byte character. It is nil if the code page has only one-byte characters.
 	Pair func(lead, trail byte) string
 }
 
-// Decoder is the Sink of a pipe that gets UTF-8 or text in a code page. It passes UTF-8 on to another Sink. Each line
-// is UTF-8 up to the first bytes that are not, and from there on in the code page.
+// Decoder is a Sink for text in UTF-8 or in a code page. It passes the text on to another Sink as UTF-8. It reads each
+// line as UTF-8 up to the first invalid bytes, and the rest of the line in the code page.
 //
-// What is withheld, until more comes or Flush, is at most the beginning of one character. Nothing depends on how the
-// bytes were cut into pieces. The methods are for one goroutine at a time.
+// A Decoder withholds at most one unfinished character, until more output arrives or Flush is called. The result does
+// not depend on how the input is split into pieces. Only one goroutine at a time may call the methods.
 type Decoder struct {
 	sink  Sink
 	find  func() *CodePage
-	page  *CodePage // once found; nil if there is none
+	page  *CodePage // set once found is true, or nil
 	found bool
-	room  []byte // what the last Reserve returned
-	held  []byte // the beginning of a character, at most three bytes
+	room  []byte // result of the last Reserve
+	held  []byte // an unfinished character, at most three bytes
 	paged bool   // the rest of the line is in the code page
 }
 
-// NewDecoder returns a Decoder for a Sink. It calls find once, by Commit or Flush, when bytes come that are not UTF-8;
-// if find returns nil, all bytes stay what they are.
+// NewDecoder returns a Decoder for a Sink. Commit or Flush calls find once, on the first invalid UTF-8. If find
+// returns nil, all bytes are passed on unchanged.
 func NewDecoder(to Sink, find func() *CodePage) *Decoder {
 	return &Decoder{sink: to, find: find}
 }
 
-// Reserve returns room of the Sink.
+// Reserve returns room in the Sink.
 func (d *Decoder) Reserve(n int) []byte {
 	d.room = d.sink.Reserve(n)
 	return d.room
 }
 
-// Commit makes the text of n bytes of what Reserve returned part of the output.
+// Commit decodes the first n bytes of the room that Reserve returned, and adds the text to the output.
 func (d *Decoder) Commit(n int) {
 	written := d.room[:n]
 	asTheyAre := d.found && d.page == nil
@@ -54,20 +55,20 @@ func (d *Decoder) Commit(n int) {
 	d.write(slices.Concat(d.held, written), false)
 }
 
-// Flush passes on the beginning of a character that is withheld.
+// Flush passes on the withheld bytes of an unfinished character.
 func (d *Decoder) Flush() {
 	if len(d.held) > 0 {
 		d.write(d.held, true)
 	}
 }
 
-// Close flushes, and closes the Sink.
+// Close calls Flush and closes the Sink.
 func (d *Decoder) Close() {
 	d.Flush()
 	d.sink.Close()
 }
 
-// write passes on the text of what was written, which is not in the Sink's room.
+// write decodes written, which must not be in the Sink's room, and passes on the text.
 func (d *Decoder) write(written []byte, final bool) {
 	text, rest := d.decode(make([]byte, 0, len(written)), written, final)
 	d.held = slices.Clone(rest)
@@ -78,13 +79,13 @@ func (d *Decoder) write(written []byte, final bool) {
 	}
 }
 
-// decode appends the text of bytes, and returns those at the end that begin a character which is not finished. If final
-// is true there are none.
+// decode decodes from and appends the text to the slice to. It also returns the bytes of an unfinished character at the
+// end, unless final is true.
 func (d *Decoder) decode(to, from []byte, final bool) (text, rest []byte) {
 	for len(from) > 0 {
 		if d.paged {
 			if to, from = d.decodeLine(to, from, final); d.paged {
-				return to, from // the line's end has not come
+				return to, from // the line has not ended
 			}
 		}
 		n := validPrefix(from)
@@ -103,7 +104,7 @@ func (d *Decoder) decode(to, from []byte, final bool) (text, rest []byte) {
 	return to, from
 }
 
-// decodeLine appends the text of the line that from begins with, up to its end, and returns what follows the text.
+// decodeLine appends the text of the first line of from, without its end, and returns the remaining bytes.
 func (d *Decoder) decodeLine(to, from []byte, final bool) (text, rest []byte) {
 	end := bytes.IndexByte(from, '\n')
 	line := from
@@ -123,7 +124,7 @@ func (d *Decoder) decodeLine(to, from []byte, final bool) (text, rest []byte) {
 			to = append(to, d.page.Pair(b, line[i])...)
 		case end < 0 && !final:
 			return to, line[i:]
-		default: // its second byte did not come
+		default: // the second byte is missing
 			to = utf8.AppendRune(to, utf8.RuneError)
 		}
 		i++
@@ -131,7 +132,7 @@ func (d *Decoder) decodeLine(to, from []byte, final bool) (text, rest []byte) {
 	return to, from[len(line):]
 }
 
-// validPrefix is how many bytes at the beginning are whole characters in UTF-8.
+// validPrefix returns the length of the longest prefix of whole UTF-8 characters.
 func validPrefix(b []byte) int {
 	if utf8.Valid(b) {
 		return len(b)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testPage is a code page in which 0x81 to 0x9f begin two bytes, and 0xe9 is é.
+// testPage returns a code page in which 0x81 to 0x9f begin a two-byte character, and 0xe9 is é.
 func testPage() *CodePage {
 	p := &CodePage{Pair: func(lead, trail byte) string { return fmt.Sprintf("{%02x%02x}", lead, trail) }}
 	for i := range p.Single {
@@ -22,7 +22,7 @@ func testPage() *CodePage {
 	return p
 }
 
-// decoded writes pieces to a Decoder and returns all of its output, and what could be read before the Close.
+// decoded writes pieces to a Decoder and returns all of its output, and the output readable before Close.
 func decoded(t testing.TB, page func() *CodePage, pieces ...string) (all, before string) {
 	b := output.New(1<<20, 0)
 	d := NewDecoder(b, page)
@@ -36,7 +36,7 @@ func decoded(t testing.TB, page func() *CodePage, pieces ...string) (all, before
 	}
 	before = b.Read(0, 1<<20).Raw
 	d.Close()
-	d.Flush() // does nothing any more
+	d.Flush() // has no effect after Close
 	all = b.Read(0, 1<<20).Raw
 	return all, before
 }
@@ -64,7 +64,7 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-// Without a code page all bytes stay what they are, and the buffer withholds what can still be finished.
+// Without a code page all bytes are passed on unchanged, and the buffer withholds an unfinished character.
 func TestDecoderWithoutACodePage(t *testing.T) {
 	calls := 0
 	none := func() *CodePage {
@@ -79,7 +79,7 @@ func TestDecoderWithoutACodePage(t *testing.T) {
 	_, _ = decoded(t, func() *CodePage { panic("there was only UTF-8") }, "é✓\n", "\xe2", "\x9c\x93")
 }
 
-// A character that a command left unfinished is shown at its end, and what others write later is decoded, too.
+// An unfinished character is shown when the command ends, and later output of other processes is also decoded.
 func TestDecoderFlush(t *testing.T) {
 	b := output.New(100, 0)
 	d := NewDecoder(b, testPage)
@@ -98,7 +98,7 @@ func TestDecoderFlush(t *testing.T) {
 	d.Close()
 }
 
-// How the bytes are cut into pieces makes no difference, and the text is UTF-8.
+// The text is valid UTF-8 and does not depend on how the input is split into pieces.
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte("plain\r\né✓😀\n"), uint64(0x5555))
 	f.Add([]byte("\xe9\x81\x40\n\xe2\x9c\x93\xe2\x9c\x81"), uint64(0xffff))

@@ -2,7 +2,7 @@
 
 package capture
 
-// Reading a pipe, and how many bytes lie in it, on Unix.
+// Reading from a pipe, and counting its unread bytes, on Unix.
 
 import (
 	"errors"
@@ -12,17 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readPipe reads what lies in a pipe, or waits for it.
+// readPipe reads from a pipe.
 func readPipe(pipe *os.File, p []byte) (int, error) { return pipe.Read(p) }
 
-// unread is how many bytes lie in a pipe. Its error is io.EOF when it is empty and every writer has closed it.
+// unread returns the number of unread bytes in a pipe. It fails with io.EOF if the pipe is empty and every writer has
+// closed it.
 func unread(pipe *os.File) (n int, err error) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
 	controlErr := raw.Control(func(fd uintptr) {
-		closed := hungUp(int(fd)) // before the count, which is final then
+		closed := hungUp(int(fd)) // check before counting: if closed, the count is final
 		if n, err = unix.IoctlGetInt(int(fd), fionread); n == 0 && err == nil && closed {
 			err = io.EOF
 		}

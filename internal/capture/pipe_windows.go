@@ -1,6 +1,6 @@
 package capture
 
-// Reading a pipe, and how many bytes lie in it, on Windows.
+// Reading from a pipe, and counting its unread bytes, on Windows.
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 
 var procPeekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
-// readPipe reads what lies in a pipe, or waits for it. A write of no bytes is read as no bytes, which os.File takes for
-// the end; the pipe itself knows better.
+// readPipe reads from a pipe. A write of zero bytes makes a read return zero bytes, which os.File reports as end of
+// file. So readPipe asks the pipe whether it has really ended.
 func readPipe(pipe *os.File, p []byte) (n int, err error) {
 	for {
 		n, err = pipe.Read(p)
@@ -27,7 +27,7 @@ func readPipe(pipe *os.File, p []byte) (n int, err error) {
 	}
 }
 
-// unread is how many bytes lie in a pipe.
+// unread returns the number of unread bytes in a pipe. It fails if the pipe has ended.
 func unread(pipe *os.File) (n int, err error) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// newPipe returns a pipe as a command's output is one.
+// newPipe returns a pipe of the kind that carries a command's output.
 func newPipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, handle, err := proc.OutputPipe()

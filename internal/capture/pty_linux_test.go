@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startPTY starts a Reader of a PTY, which is stopped when the test ends. w is the slave, which changes no byte.
+// startPTY starts a Reader of a PTY and stops it at the end of the test. w is the slave, which changes no byte.
 func startPTY(t *testing.T) (c *captured) {
 	t.Helper()
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
@@ -35,7 +35,7 @@ func startPTY(t *testing.T) (c *captured) {
 	return c
 }
 
-// What was written before a Drain is there when it is done, of any size, and the terminal stays open.
+// A finished Drain has passed on every byte written before it, whatever the size. The terminal stays open.
 func TestPTYDrainIsExact(t *testing.T) {
 	c := startPTY(t)
 	total := 0
@@ -49,7 +49,7 @@ func TestPTYDrainIsExact(t *testing.T) {
 	require.False(t, c.reader.Over())
 }
 
-// A writer that does not stop delays no drain.
+// A writer that never stops does not delay a drain.
 func TestPTYDrainIsBounded(t *testing.T) {
 	c := startPTY(t)
 	var stop sync.WaitGroup
@@ -71,7 +71,7 @@ func TestPTYDrainIsBounded(t *testing.T) {
 	stop.Wait()
 }
 
-// The end is when the last holder has closed the terminal, and Stop does not wait for that.
+// The output ends when the last process has closed the terminal. Stop does not wait for that.
 func TestPTYEnd(t *testing.T) {
 	c := startPTY(t)
 	c.write(t, "text")

@@ -2,7 +2,7 @@
 
 package capture
 
-// Reading what a PTY holds, on Unix.
+// Draining a PTY, on Unix.
 
 import (
 	"errors"
@@ -12,15 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPTY is more than a PTY holds: on Linux, 4 KiB in the line discipline and 8 KiB before it, and the last write.
+// maxPTY is more than the capacity of a PTY. On Linux, a PTY holds 4 KiB in the line discipline, 8 KiB before it, and
+// the last write.
 const maxPTY = 64 << 10
 
-// readPTY reads the master until nothing is left in it, or so much was read that all of it was written later.
+// readPTY reads the master until it is empty, or until it has read more bytes than a PTY can hold, so that everything
+// written before the call has been read.
 //
-// A PTY does not say how much it holds: what was written goes through a queue of the kernel's, which FIONREAD does not
-// count. But a read that does not wait fails with EAGAIN only when that queue is empty too (Linux 4.7, commit
-// 0f40fbbcc34e, for OpenSSH); macOS and FreeBSD have no such queue. The error is io.EOF, or EIO on Linux, when every
-// process has closed the terminal and nothing is left.
+// A PTY does not report how much it holds: output passes through a kernel queue that FIONREAD does not count. But a
+// nonblocking read fails with EAGAIN only if that queue is also empty (Linux 4.7, commit 0f40fbbcc34e, for OpenSSH).
+// macOS and FreeBSD do not have such a queue. readPTY fails with io.EOF, or EIO on Linux, if the master is empty and
+// every process has closed the terminal.
 func (r *Reader) readPTY() error {
 	raw, err := r.pipe.SyscallConn()
 	if err != nil {

@@ -1,6 +1,6 @@
 package capture
 
-// Reading what a pseudo console shows, on Windows.
+// Draining a pseudo console, on Windows.
 
 import (
 	"errors"
@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// readPTY reads until the end of the pipe, or until Stop; then what lies in the pipe.
+// readPTY reads until the end of the pipe. After Stop it reads only the present contents of the pipe.
 //
-// What a program has written is shown by another process, some time later, and no call says that all has been. But when
-// the console is closed, that process shows what is left and closes the pipe. The console is closed at the command's
-// exit, which is what drains come after, so that the end of the pipe is near; internal/proc says what may delay it.
+// Another process renders a program's output some time after the program has written it, and no call reports when all
+// of it is rendered. But when the console is closed, that process renders the remaining output and closes the pipe. The
+// console is closed at the command's exit, and drains come after the exit, so the end of the pipe is near. Package
+// internal/proc documents the possible delays.
 func (r *Reader) readPTY() error {
-	const size = 4 << 10 // at an exit little is left
+	const size = 4 << 10 // little output remains at an exit
 	for !r.isStopping() {
 		n, err := readPipe(r.pipe, r.sink.Reserve(size))
 		r.sink.Commit(n)
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded): // of another Drain, or of Stop
+		case errors.Is(err, os.ErrDeadlineExceeded): // from another Drain or from Stop
 			r.pipe.SetReadDeadline(time.Time{})
 		case err != nil:
 			return err

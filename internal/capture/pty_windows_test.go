@@ -1,6 +1,6 @@
 package capture
 
-// A Reader of what a pseudo console shows: drains come at the end of the pipe, and Stop does not wait for it.
+// Reading from a pseudo console: drains finish at the end of the pipe, but Stop does not wait for the end.
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startPTY reads a pipe as a pseudo console's output.
+// startPTY reads from a pipe as if it came from a pseudo console.
 func startPTY(t *testing.T) (w *os.File, sink *collector, r *Reader) {
 	t.Helper()
 	pipe, w := newPipe(t)
@@ -43,7 +43,7 @@ func TestPTYDrainIsAtTheEnd(t *testing.T) {
 	}
 }
 
-// Stop reads what lies in the pipe, and serves the drains, though the pipe is open.
+// Stop reads the present contents of the pipe and finishes pending drains, although the pipe is open.
 func TestPTYStopDoesNotWaitForTheEnd(t *testing.T) {
 	for i := range 100 {
 		w, sink, r := startPTY(t)

@@ -1,5 +1,5 @@
-// Package cgroup makes a cgroup v2 for one tree of processes, limits it, lists what is in it, and ends all of that. It
-// is for Linux. It may import procfs. A caller removes each Cgroup that it has made or opened.
+// Package cgroup creates a cgroup v2 for one tree of processes, limits its resources, lists its processes and kills
+// them. It supports only Linux. It may import procfs. The caller removes each Cgroup that it has made or opened.
 package cgroup
 
 import (
@@ -18,15 +18,17 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Cgroup is a tree's own cgroup. Processes are started in it, and the kernel ends all of them at once (cgroup.procs and
-// cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). One leaves it only by writing to cgroup.procs of another
-// cgroup below the same parent, if it may. A nil Cgroup is none: PIDs is empty, Limit returns fs.ErrNotExist, and
-// the other methods do nothing. They may be called concurrently, but none with or after Remove.
+// A Cgroup is the cgroup of one process tree. Processes start in it, and the kernel kills all of them at once
+// (cgroup.procs and cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). A process can leave it only by writing to
+// cgroup.procs of another cgroup below the same parent, if permitted.
+//
+// On a nil Cgroup, PIDs returns nothing, Limit fails with fs.ErrNotExist, and the other methods do nothing. The methods
+// may be called concurrently, but not during or after Remove.
 type Cgroup struct {
 	dir *os.File
 }
 
-// Make makes a cgroup in a parent directory; nil if no parent is given.
+// Make creates a cgroup in the directory parent. If parent is empty, it returns nil.
 func Make(parent, name string) (*Cgroup, error) {
 	if parent == "" {
 		return nil, nil
@@ -43,8 +45,8 @@ func Make(parent, name string) (*Cgroup, error) {
 	return &Cgroup{dir}, nil
 }
 
-// Open opens a cgroup that is there already, such as another process's; nil if there is none with the path. It fails if
-// the path is that of something else.
+// Open opens an existing cgroup, such as that of another process. It returns nil if the path does not exist, and fails
+// if the path is not that of a cgroup.
 func Open(path string) (*Cgroup, error) {
 	dir, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,9 +67,9 @@ func Open(path string) (*Cgroup, error) {
 	return &Cgroup{dir}, nil
 }
 
-// Limit bounds what the cgroup's processes use together, before there are any: "Memory" in bytes, "Processes". It
-// returns what the kernel made of the value, and fails with fs.ErrNotExist if the parent does not delegate the
-// controller (cgroup.subtree_control) or nothing of a cgroup bounds this.
+// Limit limits the total use of the cgroup's processes: "Memory" in bytes, or the number of "Processes". The caller
+// must call it before starting a process. It returns the value as adjusted by the kernel. It fails with fs.ErrNotExist
+// if the parent does not delegate the controller (cgroup.subtree_control), or for any other name.
 func (c *Cgroup) Limit(name string, value uint64) (uint64, error) {
 	file := map[string]string{"Memory": "memory.max", "Processes": "pids.max"}[name]
 	if c == nil || file == "" {
@@ -80,7 +82,8 @@ func (c *Cgroup) Limit(name string, value uint64) (uint64, error) {
 	return value, err
 }
 
-// withoutSwap has the limit of memory not be passed by swapping, and the whole tree end when there is too little.
+// withoutSwap prevents swapping beyond the memory limit, and makes the kernel kill the whole tree if it runs out of
+// memory.
 func (c *Cgroup) withoutSwap() error {
 	for file, value := range map[string]uint64{"memory.swap.max": 0, "memory.oom.group": 1} {
 		if _, err := c.set(file, value); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +93,7 @@ func (c *Cgroup) withoutSwap() error {
 	return nil
 }
 
-// set writes a number to a file of the cgroup, if it has it, and returns what the kernel made of it.
+// set writes a number to a file of the cgroup, if the file exists, and returns the value as adjusted by the kernel.
 func (c *Cgroup) set(file string, value uint64) (uint64, error) {
 	path := filepath.Join(c.dir.Name(), file)
 	if _, err := os.Stat(path); err != nil {
@@ -106,18 +109,18 @@ func (c *Cgroup) set(file string, value uint64) (uint64, error) {
 	if set, err := strconv.ParseUint(strings.TrimSpace(string(now)), 10, 64); err == nil {
 		return set, nil
 	}
-	return value, nil // "max": beyond what it counts
+	return value, nil // "max": the value is beyond the counter's range
 }
 
-// Prepare has a child born in the cgroup.
+// Prepare makes a new child process start in the cgroup.
 func (c *Cgroup) Prepare(attr *syscall.SysProcAttr) {
 	if c != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(c.dir.Fd())
 	}
 }
 
-// PIDs are the processes in the cgroup and in those that they made below it. It fails if some cannot be read, with
-// those that can.
+// PIDs returns the processes in the cgroup and in the cgroups that they created below it. If it cannot read some of
+// them, it returns an error together with the others.
 func (c *Cgroup) PIDs() (pids []int, err error) {
 	c.walk(func(dir string, unreadable error) {
 		procs, readErr := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -130,7 +133,7 @@ func (c *Cgroup) PIDs() (pids []int, err error) {
 		case unreadable != nil:
 			err = errors.Join(err, unreadable)
 		case procfs.IsGone(readErr), errors.Is(readErr, syscall.ENODEV): // the directory was removed
-		case errors.Is(readErr, syscall.EOPNOTSUPP): // it is threaded: one above it lists its processes
+		case errors.Is(readErr, syscall.EOPNOTSUPP): // it is threaded: a cgroup above it lists its processes
 		default:
 			err = errors.Join(err, readErr)
 		}
@@ -141,21 +144,21 @@ func (c *Cgroup) PIDs() (pids []int, err error) {
 	return pids, err
 }
 
-// populated reports whether there is a process in the cgroup or below it; true if that cannot be read.
+// populated reports whether the cgroup, or a cgroup below it, has processes. It returns true if it cannot find out.
 func (c *Cgroup) populated() bool {
 	events, err := os.ReadFile(filepath.Join(c.dir.Name(), "cgroup.events"))
 	return err != nil || !strings.Contains(string(events), "populated 0")
 }
 
-// Kill ends every process in the cgroup and below it, processes that are being forked too.
+// Kill kills every process in the cgroup and below it, including processes being forked.
 func (c *Cgroup) Kill() {
 	if c != nil {
 		os.WriteFile(filepath.Join(c.dir.Name(), "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// Remove removes the directory and those below it. A process holds its cgroup for a short time after its exit was seen,
-// so it tries again, for a second.
+// Remove removes the cgroup's directory and the directories below it. It retries for a second, because a process holds
+// its cgroup for a short time after its exit is visible.
 func (c *Cgroup) Remove() {
 	if c == nil {
 		return
@@ -165,7 +168,7 @@ func (c *Cgroup) Remove() {
 		var dirs []string
 		c.walk(func(dir string, _ error) { dirs = append(dirs, dir) })
 		var err error
-		for _, dir := range slices.Backward(dirs) { // the innermost first
+		for _, dir := range slices.Backward(dirs) { // innermost first
 			err = os.Remove(dir)
 		}
 		if !errors.Is(err, syscall.EBUSY) {
@@ -175,8 +178,8 @@ func (c *Cgroup) Remove() {
 	}
 }
 
-// walk calls visit with the cgroup's directory and each one below it, and once more with the error if what is in one
-// cannot be listed.
+// walk calls visit with the cgroup's directory and each directory below it. If it cannot list a directory, it calls
+// visit again for that directory, with the error.
 func (c *Cgroup) walk(visit func(dir string, unreadable error)) {
 	if c == nil {
 		return

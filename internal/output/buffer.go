@@ -1,7 +1,7 @@
-// Package output keeps the last bytes of a command's output, at absolute offsets, and the first ones if asked to: one
-// writer fills a Buffer in place, and any number of readers take copies of either end as valid UTF-8 in whole
-// characters. It imports the standard library. Its caller says when the command's own output is
-// complete (CommandEnded) and when no process can write any more (Close).
+// Package output keeps the last bytes of a command's output, at absolute offsets, and optionally the first bytes. One
+// writer fills a Buffer in place. Any number of readers copy either end, as valid UTF-8 in whole characters. The
+// package imports only the standard library. The caller reports when the command's own output is complete
+// (CommandEnded) and when no process can write any more (Close).
 package output
 
 import (
@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// contextBytes are kept beyond what a reader may be shown, at each end: the bytes before the first
-	// shown one tell whether it begins a character, and an unfinished character at the live end is not
-	// shown at all. A character has four bytes, so three of it can be on the wrong side.
+	// contextBytes is the number of extra bytes kept at each end of the visible output. The bytes before the first
+	// visible byte tell whether it begins a character. An unfinished character at the live end is not visible. A
+	// character has up to four bytes, so up to three of them can lie outside.
 	contextBytes = 3
 
-	// MaxReserve is how many bytes the writer asks for at the most.
+	// MaxReserve is the largest size that the writer passes to Reserve.
 	MaxReserve = 64 << 10
 )
 
-// Buffer keeps the last keep bytes that were written and the first keepHead, and counts all of them. It grows by
-// doubling, from nothing, as output comes; a command without output costs no buffer.
+// A Buffer keeps the last keep and the first keepHead bytes of the output, and counts all bytes. It starts empty and
+// grows by doubling as output arrives, so a command without output needs no memory for it.
 //
-// The writer's part (Reserve, Commit, Close: it is a capture.Sink) is for one goroutine; everything else may be called
-// concurrently with it. The writer fills what Reserve returned without holding the lock: those bytes lie
-// outside of what readers can see until Commit.
+// A Buffer is a capture.Sink. Only the writer's goroutine may call Reserve, Commit and Close; all other methods may be
+// called concurrently with them. The writer fills the room that Reserve returned without holding the lock, because
+// readers cannot see those bytes until Commit.
 type Buffer struct {
-	keep     int64 // bytes that stay readable; never changes
-	keepHead int64 // the first bytes that stay readable; never changes
+	keep     int64 // number of last bytes that stay readable; never changes
+	keepHead int64 // number of first bytes that stay readable; never changes
 
 	mu       sync.Mutex
-	buf      []byte        // byte at offset o is buf[o % len(buf)]
+	buf      []byte        // ring buffer: the byte at offset o is buf[o % len(buf)]
 	head     []byte        // the first bytes since the last Restart
-	end      int64         // offset after the last byte written: the total
-	base     int64         // offset that the output begins at, since the last Restart; 0 without one
-	finished int64         // end when the command ended; until more is written, an unfinished character there is shown
-	closed   bool          // nothing will be written any more
-	wake     chan struct{} // closed at the next commit or close; nil while no reader waits
+	end      int64         // offset after the last byte written, see Total
+	base     int64         // offset of the output's first byte since the last Restart, or 0
+	finished int64         // end at CommandEnded, or -1; while both are equal, an unfinished character is shown
+	closed   bool          // the output is complete
+	wake     chan struct{} // closed at the next change; nil if no reader waits
 }
 
-// New returns a buffer that can show the last limit bytes and the first head bytes, in whole characters.
+// New returns a Buffer that can show the last limit and the first head bytes of the output, in whole characters.
 func New(limit, head int64) *Buffer {
 	r := &Buffer{keep: limit + 2*contextBytes, finished: -1}
 	if head > 0 {
@@ -50,20 +50,20 @@ func New(limit, head int64) *Buffer {
 	return r
 }
 
-// Room is how many bytes the buffer can show.
+// Room returns the number of bytes that the buffer can show.
 func (r *Buffer) Room() int64 { return r.keep - 2*contextBytes + r.headRoom() }
 
-// Kept is how many bytes of the room are used.
+// Kept returns how many bytes of Room are in use.
 func (r *Buffer) Kept() int64 {
 	written := r.Written()
 	return min(written, r.keep-2*contextBytes) + min(written, r.headRoom())
 }
 
-// headRoom is how many bytes Head returns at the most.
+// headRoom returns the maximum number of bytes that Head returns.
 func (r *Buffer) headRoom() int64 { return max(0, r.keepHead-contextBytes) }
 
-// Reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
-// Commit then says how many there were.
+// Reserve returns room for at least one and at most size bytes. The writer puts the next bytes there, and then calls
+// Commit with their number.
 func (r *Buffer) Reserve(size int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +76,8 @@ func (r *Buffer) Reserve(size int) []byte {
 	return r.buf[from:min(from+room, from+int64(size), int64(len(r.buf)))]
 }
 
-// growLocked makes the buffer hold need bytes at least, and twice what it held unless that is more than
-// it can ever use.
+// growLocked grows the buffer to at least need bytes. It doubles the buffer, but not beyond the size that it can ever
+// use.
 func (r *Buffer) growLocked(need int64) {
 	size := max(need, min(2*int64(len(r.buf)), r.keep+MaxReserve))
 	grown := make([]byte, size)
@@ -88,7 +88,7 @@ func (r *Buffer) growLocked(need int64) {
 	r.buf = grown
 }
 
-// Commit makes n bytes of what Reserve returned part of the output.
+// Commit adds the first n bytes of the room that Reserve returned to the output.
 func (r *Buffer) Commit(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *Buffer) Commit(n int) {
 	}
 }
 
-// Close indicates that nothing more is written. An unfinished character at the end is shown then, as U+FFFD.
+// Close marks the output as complete. From then on, an unfinished character at the end is shown as U+FFFD.
 func (r *Buffer) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +110,8 @@ func (r *Buffer) Close() {
 	r.wakeLocked()
 }
 
-// CommandEnded is called when all that the command wrote is in the buffer: a character that it left unfinished is
-// shown, as U+FFFD, unless another process of its tree finishes it.
+// CommandEnded reports that all of the command's own output is in the buffer. From then on, an unfinished character at
+// its end is shown as U+FFFD, unless another process of the command's tree finishes it.
 func (r *Buffer) CommandEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,8 +119,9 @@ func (r *Buffer) CommandEnded() {
 	r.wakeLocked()
 }
 
-// Restart makes the output begin anew, empty. It counts as one byte, so that a reader which goes on from an offset
-// finds out even if nothing was written before it or comes after it. It is part of the writer.
+// Restart discards the output and starts again with an empty one. It advances the offset by one byte, so that a reader
+// that continues from an earlier offset notices, even without any output before or after the call. Only the writer may
+// call it.
 func (r *Buffer) Restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +130,8 @@ func (r *Buffer) Restart() {
 	r.wakeLocked()
 }
 
-// Extends reports whether text begins with all that was written since the last Restart, as far as it is kept, and
-// returns the rest of text then, or all of it.
+// Extends reports whether text begins with the output since the last Restart. It compares only the bytes that the
+// buffer still keeps. If so, it returns the rest of text, and otherwise all of text.
 func (r *Buffer) Extends(text []byte) (rest []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +146,7 @@ func (r *Buffer) Extends(text []byte) (rest []byte, ok bool) {
 	return text[written:], true
 }
 
-// finalLocked reports whether an unfinished character at the end is shown, as U+FFFD, and not withheld.
+// finalLocked reports whether an unfinished character at the end is shown as U+FFFD instead of withheld.
 func (r *Buffer) finalLocked() bool { return r.closed || r.end == r.finished }
 
 func (r *Buffer) wakeLocked() {
@@ -155,10 +156,10 @@ func (r *Buffer) wakeLocked() {
 	}
 }
 
-// keptLocked is how many bytes are readable.
+// keptLocked returns the number of readable bytes.
 func (r *Buffer) keptLocked() int64 { return min(r.end-r.base, r.keep) }
 
-// spanLocked returns the bytes from an offset on that lie in one piece, up to the offset to.
+// spanLocked returns the contiguous bytes that start at the offset from and end at the offset to or before it.
 func (r *Buffer) spanLocked(from, to int64) []byte {
 	at := from % int64(len(r.buf))
 	return r.buf[at:min(at+to-from, int64(len(r.buf)))]
@@ -186,8 +187,8 @@ func (r *Buffer) appendLocked(to []byte, from, until int64) []byte {
 	return to
 }
 
-// Head returns the longest text in whole characters, of at most limit bytes, that the output begins with since the last
-// Restart, and how many bytes of the output that is. limit is at most the one that the buffer was made for.
+// Head returns the first characters of the output since the last Restart, as many as fit into limit bytes, and the
+// number of bytes of the output that they represent. limit must not exceed the head that New was called with.
 func (r *Buffer) Head(limit int64) (text string, end int64) {
 	r.mu.Lock()
 	raw := string(r.head[:min(int64(len(r.head)), limit+contextBytes)])
@@ -201,9 +202,8 @@ func (r *Buffer) Head(limit int64) (text string, end int64) {
 	return text, int64(size)
 }
 
-// Last returns the longest text in whole characters, of at most limit bytes, that the output so far ends with, and how
-// many bytes of the output, since the last Restart, come before it. limit is at most the one that the buffer was made
-// for.
+// Last returns the last characters of the output so far, as many as fit into limit bytes, and the number of bytes of
+// the output since the last Restart that come before them. limit must not exceed the limit that New was called with.
 func (r *Buffer) Last(limit int64) (text string, start int64) {
 	r.mu.Lock()
 	base := r.base
@@ -219,16 +219,16 @@ func (r *Buffer) Last(limit int64) (text string, start int64) {
 	return text, from + int64(cut) - base
 }
 
-// Window is a part of the output, as it was written.
+// A Window is a part of the raw output.
 type Window struct {
-	Start, End int64  // offsets; Start begins a character
-	Head       []byte // the bytes from Start on, at least as many as were asked for, or all
-	News       []byte // the bytes from the later of Start and the offset known, to End
+	Start, End int64  // offsets; a character begins at Start
+	Head       []byte // the bytes from Start on, at least the requested number, or all
+	News       []byte // the bytes from Start or the offset known, whichever is later, to End
 	Raw        []byte // holds Head and News
 }
 
-// Window returns the bytes that Last shows of the output so far, as they were written: the first size of them, and
-// those from the offset known on. It appends to raw, which is empty.
+// Window returns the raw bytes of the text that Last would return: the first size bytes, and the bytes from the offset
+// known on. It appends to raw, which must be empty.
 func (r *Buffer) Window(raw []byte, limit, known int64, size int) Window {
 	r.mu.Lock()
 	first := r.end - min(r.end-r.base, limit+2*contextBytes)
@@ -254,18 +254,18 @@ func (r *Buffer) Window(raw []byte, limit, known int64, size int) Window {
 	return w
 }
 
-// Excerpt is what a follower reads from an offset on.
+// An Excerpt is the result of a Read.
 type Excerpt struct {
 	Text       string
-	Raw        string // the same as it was written
-	Begin, End int64  // the offsets of both; Begin is later than asked for if bytes were dropped
-	Base       int64  // the offset that the output begins at; later than asked for if it began anew
-	Over       bool   // there is no text, and there never will be
-	total      int64  // how much output there was then
-	final      bool   // its last bytes were shown as they are
+	Raw        string // the same output, as written
+	Begin, End int64  // the offsets of both; Begin is later than requested if bytes were dropped
+	Base       int64  // the offset of the output's first byte; later than requested after a Restart
+	Over       bool   // Text is empty, and no more output will follow
+	total      int64  // Total at the time of the Read
+	final      bool   // an unfinished character at the end was shown
 }
 
-// Read returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
+// Read returns up to size bytes of output from an offset on, in whole characters. size must be at least 8.
 func (r *Buffer) Read(from int64, size int) Excerpt {
 	r.mu.Lock()
 	oldest := r.end - r.keptLocked()
@@ -301,8 +301,8 @@ func (r *Buffer) Read(from int64, size int) Excerpt {
 	return e
 }
 
-// Changed returns a channel that is closed once a Read would return more than e did: more output, an unfinished
-// character that is shown now, or the end; nil if that is so already.
+// Changed returns a channel that the Buffer closes once a Read would return more than e: more output, a formerly
+// withheld character, or the end. It returns nil if a Read would return more now.
 func (r *Buffer) Changed(e Excerpt) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -315,14 +315,14 @@ func (r *Buffer) Changed(e Excerpt) <-chan struct{} {
 	return r.wake
 }
 
-// Written is how many bytes were written since the last Restart.
+// Written returns the number of bytes written since the last Restart.
 func (r *Buffer) Written() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.end - r.base
 }
 
-// Total is the offset of the output's end: how many bytes were written so far, and one for each Restart.
+// Total returns the offset of the output's end: the number of bytes written so far, plus one for each Restart.
 func (r *Buffer) Total() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// write puts p into the buffer the way a capture does: in place, in pieces of at most size bytes.
+// write writes p to the buffer as package capture does: in place, in pieces of at most size bytes.
 func (r *Buffer) write(p []byte, size int) {
 	for len(p) > 0 {
 		n := copy(r.Reserve(size), p)
@@ -20,19 +20,19 @@ func (r *Buffer) write(p []byte, size int) {
 	}
 }
 
-// model is law 1 the slow way: keep everything, decode all of it, cut on read.
+// model implements law 1 in the slow way: it keeps all output, decodes all of it, and truncates it on each read.
 type model struct {
 	raw    []byte
 	closed bool
 }
 
-// character is one as text, and how many bytes were written for it.
+// character is the text of one character, and the number of raw bytes that it came from.
 type character struct {
 	text string
 	raw  int
 }
 
-// characters returns each character so far: the last one is left out while it can still be finished.
+// characters returns all characters so far. It omits an unfinished character at the end.
 func (m *model) characters() []character {
 	var all []character
 	for rest := m.raw; len(rest) > 0; {
@@ -77,7 +77,7 @@ func joined(all []character) string {
 	return b.String()
 }
 
-// follow reads the buffer from the start as a follower does, as far as it has come.
+// follow reads the output that the buffer has so far, as a follower does.
 func (f *follower) follow(t testing.TB, r *Buffer) {
 	for {
 		g := r.Read(f.at, f.size)
@@ -99,8 +99,8 @@ type follower struct {
 	text            strings.Builder
 }
 
-// checkAgainstModel writes raw in pieces to a buffer and to the model and compares them after each piece
-// and after the end.
+// checkAgainstModel writes raw in pieces to a buffer and to the model. It compares them after each piece and at the
+// end.
 func checkAgainstModel(t testing.TB, raw []byte, limit, head, piece, reserve int) {
 	r, m := New(int64(limit), int64(head)), &model{}
 	f := &follower{size: 8 + piece}
@@ -209,7 +209,7 @@ func TestBufferWakesWhoWaits(t *testing.T) {
 	require.Nil(t, r.Changed(Excerpt{total: 1}), "closed")
 }
 
-// A character that a command left unfinished is shown to a follower that looked before the command's end was known.
+// The command's end wakes a follower that waits at an unfinished character, and shows it the character.
 func TestBufferWakesForAnUnfinishedCharacter(t *testing.T) {
 	r := New(10, 0)
 	r.write([]byte("a\xe2"), 2)
@@ -222,7 +222,7 @@ func TestBufferWakesForAnUnfinishedCharacter(t *testing.T) {
 	require.NotNil(t, r.Changed(g))
 }
 
-// A slow reader is told exactly what it missed, and what it gets are whole characters.
+// A slow reader learns exactly how many bytes it missed, and receives whole characters.
 func TestBufferTellsWhatWasMissed(t *testing.T) {
 	r := New(100, 0)
 	r.write([]byte(strings.Repeat("✓", 1000)), 64)
@@ -239,7 +239,7 @@ func TestBufferTellsWhatWasMissed(t *testing.T) {
 	require.Equal(t, Excerpt{Begin: 5000, End: 5000, total: 3000}, beyond)
 }
 
-// FuzzBuffer holds the buffer against the model: any bytes, any pieces, any limit.
+// FuzzBuffer compares the buffer with the model for any bytes, pieces and limits.
 func FuzzBuffer(f *testing.F) {
 	f.Add([]byte("aé✓😀\xff\xe2\x9c"), uint16(5), uint16(6), uint8(2), uint8(3))
 	f.Add([]byte("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"), uint16(6), uint16(9), uint8(1), uint8(1))
@@ -250,8 +250,8 @@ func FuzzBuffer(f *testing.F) {
 	})
 }
 
-// After a Restart only what is written from then on is shown, and a reader that goes on from an earlier offset finds out,
-// whatever it had read.
+// After a Restart only later output is shown. A reader that continues from an earlier offset notices the Restart, even
+// if it had read everything.
 func TestBufferThatRestarts(t *testing.T) {
 	r := New(8, 5)
 	r.write([]byte("0123456789"), 4)
@@ -273,7 +273,7 @@ func TestBufferThatRestarts(t *testing.T) {
 	text, end = r.Head(5)
 	require.Empty(t, text)
 	require.Zero(t, end)
-	for _, from := range []int64{0, 5, read.End} { // one that has read everything, too
+	for _, from := range []int64{0, 5, read.End} { // read.End: a reader that has read everything
 		e := r.Read(from, 64)
 		require.Equal(t, e.Base, e.End)
 		require.Greater(t, e.Base, from)

@@ -1,18 +1,17 @@
 package output
 
-// Raw output as valid UTF-8. A byte that is part of no character becomes U+FFFD, one for each byte, as
-// when Go ranges over a string. Everything here is a pure function of bytes; UTF-8 is such that three
-// bytes of context are always enough to decide.
+// Conversion of raw output to valid UTF-8. Each invalid byte becomes one U+FFFD, as in Go's range over a string. All
+// functions are pure. In UTF-8, three bytes of context always suffice to find where a character begins.
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// replacementSize is how many bytes an invalid byte takes as text.
+// replacementSize is the number of bytes of text that replace an invalid byte.
 const replacementSize = len("\uFFFD")
 
-// unfinished is how many bytes at the end of s begin a character that more bytes could finish.
+// unfinished returns the length of the unfinished character at the end of s, or 0.
 func unfinished(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {
@@ -25,8 +24,8 @@ func unfinished(s string) int {
 	return 0
 }
 
-// startsCharacter reports whether a character, or a byte that is part of none, begins at s[i]: whether
-// s[i] is not inside of a valid character that began before it.
+// startsCharacter reports whether a character or an invalid byte begins at s[i], that is, whether s[i] is not inside a
+// valid character that begins before it.
 func startsCharacter(s string, i int) bool {
 	for n := 1; n < utf8.UTFMax && n <= i; n++ {
 		if utf8.RuneStart(s[i-n]) {
@@ -37,7 +36,7 @@ func startsCharacter(s string, i int) bool {
 	return true
 }
 
-// validText is s with every invalid byte replaced.
+// validText returns s with every invalid byte replaced.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -50,7 +49,7 @@ func validText(s string) string {
 	return b.String()
 }
 
-// textSize is len(validText(s)).
+// textSize returns len(validText(s)).
 func textSize(s string) int {
 	size := len(s)
 	for len(s) > 0 {
@@ -63,8 +62,8 @@ func textSize(s string) int {
 	return size
 }
 
-// lastText returns the longest valid text of at most limit bytes, in whole characters, that raw ends
-// with, and at which byte of raw it begins.
+// lastText returns the last characters of raw as valid text, as many as fit into limit bytes, and the index in raw
+// where they begin.
 func lastText(raw string, limit int) (text string, from int) {
 	from = max(0, len(raw)-limit)
 	for from < len(raw) && !startsCharacter(raw, from) {
@@ -85,8 +84,8 @@ func lastText(raw string, limit int) (text string, from int) {
 	return validText(raw[from:]), from
 }
 
-// firstText returns the longest valid text of at most limit bytes, in whole characters, that raw begins with, and how
-// many bytes of raw that is.
+// firstText returns the first characters of raw as valid text, as many as fit into limit bytes, and the index in raw
+// where they end.
 func firstText(raw string, limit int) (text string, end int) {
 	for size := 0; end < len(raw); {
 		c, n := utf8.DecodeRuneInString(raw[end:])

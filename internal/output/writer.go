@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// Writer appends to a Buffer what is written to it, for writers that have no pipe. Its methods may be called
-// concurrently, and wait for nothing but each other.
+// A Writer appends to a Buffer, for output that does not come from a pipe. Its methods may be called concurrently. They
+// block only while another call holds the lock.
 type Writer struct {
-	mu     sync.Mutex // over copies in memory
+	mu     sync.Mutex // held only while copying in memory
 	buffer *Buffer
 	closed bool
 }
 
-// NewWriter returns the only writer of a buffer.
+// NewWriter returns a Writer for b. It must be the only writer of b.
 func NewWriter(b *Buffer) *Writer { return &Writer{buffer: b} }
 
-// Write copies p. After Close it returns os.ErrClosed.
+// Write appends a copy of p. After Close it fails with os.ErrClosed.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,7 +31,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Restart is Buffer.Restart. After Close it does nothing.
+// Restart calls Buffer.Restart. After Close it does nothing.
 func (w *Writer) Restart() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *Writer) Restart() {
 	}
 }
 
-// Close indicates that there is no more. A second call does nothing.
+// Close closes the Buffer. A second call does nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

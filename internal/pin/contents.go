@@ -1,6 +1,6 @@
 package pin
 
-// The contents of programs, and of the interpreters of scripts.
+// The contents of programs and of the interpreters of scripts.
 
 import (
 	"bytes"
@@ -13,38 +13,38 @@ import (
 	"syscall"
 )
 
-// MaxVerifiedSize is the size in bytes up to which the contents of a file are compared.
+// MaxVerifiedSize is the maximum size, in bytes, of a file with compared contents.
 const MaxVerifiedSize = 256 << 20
 
-// maxReads is how many programs a Verifier reads at a time: each read may occupy a thread.
+// maxReads is the maximum number of concurrent reads of a Verifier. Each read may occupy a thread.
 const maxReads = 4
 
-// maxInterpreters is how many interpreters Linux follows, each of the one before.
+// maxInterpreters is the maximum length of a chain of interpreters on Linux.
 const maxInterpreters = 5
 
-// Contents are a program's files as a Verifier read them: its own, and of a script also its interpreters'. Nil Contents
-// are of no file.
+// Contents are the files of a program as read by a Verifier: the program itself and, for a script, its interpreters.
+// Nil Contents do not have any files.
 type Contents []contents
 
 type contents struct {
-	name   string // what is looked up
-	file   File   // what it led to, without links
-	digest []byte // SHA-256; nil: not compared
+	name   string // the path to look up
+	file   File   // the file at that path, with links resolved
+	digest []byte // SHA-256; if nil, the contents are not compared
 }
 
-// Verifier reads the contents of programs, and compares them later. A change through a memory mapping that was made
-// before shows neither in a file's size nor in its times, so contents are compared and not times alone. NewVerifier
-// makes one. Its methods are safe for concurrent use.
+// A Verifier reads the contents of programs and compares them later. Sizes and times alone do not suffice, because a
+// change through an existing memory mapping affects neither. Use NewVerifier to create a Verifier. Its methods may be
+// called concurrently.
 type Verifier struct {
-	reads chan struct{} // has one element for each read that is under way
+	reads chan struct{} // has one element for each read in progress
 }
 
 // NewVerifier returns a Verifier.
 func NewVerifier() *Verifier { return &Verifier{make(chan struct{}, maxReads)} }
 
-// Read reads a program, and the interpreters of a script that is started in dir. unverified are the files whose
-// contents will not be compared: they are larger than MaxVerifiedSize or cannot be read. It returns the context's
-// cause when ctx is done.
+// Read reads a program and, if it is a script, its interpreters; dir is the script's working directory. unverified
+// lists the files whose contents will not be compared, because they are larger than MaxVerifiedSize or not readable.
+// Read fails with the context's cause if ctx ends.
 func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents, unverified []string, err error) {
 	defer v.begin(ctx)()
 	for name := program; name != "" && len(all) <= maxInterpreters; {
@@ -63,8 +63,8 @@ func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents,
 	return all, unverified, nil
 }
 
-// Unchanged reports whether the files are those that were read, with the same contents. It returns the context's
-// cause when ctx is done.
+// Unchanged reports whether the files are still the same, with the same contents. It fails with the context's cause if
+// ctx ends.
 func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	if all == nil {
 		return true, nil
@@ -83,7 +83,7 @@ func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	return true, nil
 }
 
-// begin waits until fewer than maxReads are under way, or ctx is done. end ends this one.
+// begin waits until fewer than maxReads reads are in progress, or until ctx ends. The caller calls end after its read.
 func (v *Verifier) begin(ctx context.Context) (end func()) {
 	select {
 	case v.reads <- struct{}{}:
@@ -93,7 +93,7 @@ func (v *Verifier) begin(ctx context.Context) (end func()) {
 	}
 }
 
-// readContents reads one file. head is its beginning, of the same bytes as the digest where there is one.
+// readContents reads one file. head is its beginning, from the same read as the digest, if it has one.
 func readContents(ctx context.Context, name string) (c contents, head []byte, err error) {
 	c.name = name
 	if ctx.Err() != nil {
@@ -102,7 +102,7 @@ func readContents(ctx context.Context, name string) (c contents, head []byte, er
 	if c.file.path, err = filepath.EvalSymlinks(name); err != nil {
 		return c, nil, nil
 	}
-	// O_NONBLOCK: the open of a FIFO does not wait for its other end.
+	// With O_NONBLOCK, opening a FIFO does not wait for a writer.
 	file, err := os.OpenFile(c.file.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		c.file.info, _ = os.Stat(c.file.path)
@@ -112,7 +112,7 @@ func readContents(ctx context.Context, name string) (c contents, head []byte, er
 	if c.file.info, err = file.Stat(); err != nil || !c.file.info.Mode().IsRegular() {
 		return c, nil, nil
 	}
-	head = make([]byte, 256) // Linux reads no more of a script's first line either
+	head = make([]byte, 256) // Linux also reads only this much of a script's first line
 	n, err := io.ReadFull(file, head)
 	head = head[:n]
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) ||
@@ -131,7 +131,7 @@ func readContents(ctx context.Context, name string) (c contents, head []byte, er
 	return c, head, nil
 }
 
-// interpreter is the program that a script's first line names; empty if it is no script.
+// interpreter returns the program named by a script's first line, or "" if the file is not a script.
 func interpreter(head []byte) string {
 	line, isScript := bytes.CutPrefix(head, []byte("#!"))
 	if !isScript {
@@ -145,7 +145,7 @@ func interpreter(head []byte) string {
 	return string(line)
 }
 
-// untilDone fails once a context has ended.
+// untilDone is a Reader that fails once ctx has ended.
 type untilDone struct {
 	ctx context.Context
 	io.Reader

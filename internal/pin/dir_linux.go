@@ -1,6 +1,6 @@
 package pin
 
-// Directories that are held open, on Linux.
+// Open directories, on Linux.
 
 import (
 	"os"
@@ -26,7 +26,8 @@ func (d dirHandle) path(string) string { return "/proc/self/fd/" + strconv.Itoa(
 
 func (d dirHandle) close() { unix.Close(int(d)) }
 
-// changeTime is when a file's contents or inode last changed. Unlike the modification time, no process can set it.
+// changeTime returns the time of the last change to a file's contents or inode. Unlike the modification time, no
+// process can set it.
 func changeTime(info os.FileInfo) syscall.Timespec {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ctim
@@ -34,7 +35,7 @@ func changeTime(info os.FileInfo) syscall.Timespec {
 	return syscall.Timespec{}
 }
 
-// onlyRootWrites reports whether only root can open a file for writing, and this process is not root's.
+// onlyRootWrites reports whether only root can open a file for writing, and this process does not run as root.
 func onlyRootWrites(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && info.Mode()&0o022 == 0 && os.Geteuid() != 0

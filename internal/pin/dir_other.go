@@ -4,7 +4,7 @@ package pin
 
 import "os"
 
-// dirHandle holds nothing: a command starts in the directory's path, and Unchanged is the check right before.
+// dirHandle is empty: a command starts in the directory's path, and the caller checks Unchanged right before.
 type dirHandle struct{}
 
 func openDir(string) (dirHandle, error) { return dirHandle{}, nil }
@@ -13,8 +13,8 @@ func (dirHandle) path(name string) string { return name }
 
 func (dirHandle) close() {}
 
-// changeTime is not compared on these systems.
+// changeTime always returns 0: these systems do not compare it.
 func changeTime(os.FileInfo) int { return 0 }
 
-// onlyRootWrites is not looked at on these systems, so every file counts as writable.
+// onlyRootWrites always returns false: on these systems every file counts as writable.
 func onlyRootWrites(os.FileInfo) bool { return false }

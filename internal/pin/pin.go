@@ -1,8 +1,10 @@
-// Package pin holds on to the program and the directory that a decision was about, so that nothing else runs in their
-// place: a File notices when its path leads elsewhere or the file was written to, a Dir is this very directory whatever
-// its path leads to later (on Linux), and a Verifier compares the contents of a program and its interpreters. It
-// imports the standard library and x/sys, and knows nothing of commands or policies. Callers pass paths without
-// symbolic links.
+// Package pin pins the program and the directory of a decision, so that no other program or directory is used
+// instead. A File detects that its path leads to another file, or that a process wrote to the file. A Dir
+// stays the same directory even if its path later leads elsewhere (on Linux). A Verifier compares the contents of a
+// program and its interpreters.
+//
+// The package imports only the standard library and x/sys, and does not know about commands or policies. Callers pass
+// paths without symbolic links.
 package pin
 
 import (
@@ -10,19 +12,20 @@ import (
 	"path/filepath"
 )
 
-// File is a file or directory as it was when Stat looked at it. The zero value is of nothing.
+// A File is the state of a file or directory at the time of Stat. The zero value does not refer to a file.
 type File struct {
 	path string
-	info os.FileInfo // nil: nothing was there
+	info os.FileInfo // nil if the file did not exist
 }
 
-// Stat looks at a file by its path, which must have no symbolic links.
+// Stat returns the File at a path. The path must not contain symbolic links.
 func Stat(path string) (File, error) {
 	info, err := os.Stat(path)
 	return File{path, info}, err
 }
 
-// Unchanged reports whether the path still leads to the same file: no link on the way, the same inode, not written to.
+// Unchanged reports whether the path still leads to the same unmodified file: the path does not contain symbolic links,
+// and the inode, size and times are the same. For a directory, only the inode counts.
 func (f File) Unchanged() bool {
 	resolved, err := filepath.EvalSymlinks(f.path)
 	if err != nil || resolved != f.path {
@@ -32,7 +35,7 @@ func (f File) Unchanged() bool {
 	return err == nil && sameFile(f.info, info)
 }
 
-// sameFile reports whether two looks at a path saw the same file, not written to in between, or both saw none (nil).
+// sameFile reports whether a and b describe the same file, unmodified in between, or are both nil.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -41,13 +44,13 @@ func sameFile(a, b os.FileInfo) bool {
 		a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changeTime(a) == changeTime(b))
 }
 
-// Dir is a directory that is held open where the system can start a command in an open directory, which is Linux.
+// A Dir is a pinned directory. On Linux it is held open, because Linux can start a command in an open directory.
 type Dir struct {
 	file File
 	open dirHandle
 }
 
-// OpenDir pins a directory by its path, which must have no symbolic links. Close frees it.
+// OpenDir pins the directory at a path. The path must not contain symbolic links. The caller must call Close.
 func OpenDir(path string) (*Dir, error) {
 	open, err := openDir(path)
 	if err != nil {
@@ -64,8 +67,9 @@ func OpenDir(path string) (*Dir, error) {
 // Unchanged reports whether the path still leads to this directory.
 func (d *Dir) Unchanged() bool { return d.file.Unchanged() }
 
-// Path is a name for the directory that works in this process, and in its child until that executes its program.
+// Path returns a path of the directory. It is valid in this process, and in a child process until the child executes
+// its program.
 func (d *Dir) Path() string { return d.open.path(d.file.path) }
 
-// Close frees what the Dir holds.
+// Close closes the directory.
 func (d *Dir) Close() { d.open.close() }

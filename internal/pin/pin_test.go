@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// realDir is a new directory, by a path without links.
+// realDir returns the path of a new directory, without symbolic links.
 func realDir(t *testing.T) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -1,29 +1,30 @@
-// Package procfs reads the system's process table: /proc on Linux, sysctl kern.proc on macOS and FreeBSD, nothing
-// elsewhere. On Linux it also signals one process at a time, through a handle that can mean no other. It imports the
-// standard library and x/sys, and knows nothing of process trees. A caller closes each Handle and Counters, and tells
-// errors about a process (IsGone, fs.ErrPermission) from those about its own program, such as EMFILE. Functions may be
-// called concurrently.
+// Package procfs reads the system's process table: /proc on Linux, and sysctl kern.proc on macOS and FreeBSD. It does
+// not support other systems. On Linux it also signals a process through a handle that cannot refer to any other
+// process. It imports only the standard library and x/sys, and does not know about process trees. The caller closes
+// each Handle and Counters, and distinguishes errors about a process (IsGone, fs.ErrPermission) from local errors,
+// such as EMFILE. The functions may be called concurrently.
 package procfs
 
-// ID tells a process from every other one of this boot of the machine, unless its number comes round within a tick.
+// ID identifies a process uniquely until the next boot, unless the system reuses its number within a clock tick.
 type ID struct {
 	PID     int
-	Started uint64 // on Linux clock ticks after the machine's start, elsewhere microseconds since 1970
+	Started uint64 // on Linux clock ticks since boot, elsewhere microseconds since 1970
 }
 
-// After reports whether a process began after another one. In one tick the numbers tell, which are given out in order.
+// After reports whether a process started after another process. Within one tick it compares the numbers, which the
+// system assigns in increasing order.
 func (id ID) After(other ID) bool {
 	return id.Started > other.Started || id.Started == other.Started && id.PID > other.PID
 }
 
-// Process is one line of the process table, as it was when it was read.
+// Process is a snapshot of one entry of the process table.
 type Process struct {
 	ID
 	Parent, Group, Session int
-	Kernel                 bool // it is a thread of the kernel's own; known on Linux alone
-	Exited                 bool // it is a zombie, and so are all its threads
-	Stopped                bool // by a signal; known on Linux alone, as are the fields below
-	MainExited             bool // its main thread has exited, and others run on: their environ shows its environment
-	Executing              bool // it is becoming another program or about to exit: its environment may be missing
-	Environ                int  // bytes of its environment, where it may be seen
+	Kernel                 bool // it is a kernel thread; known only on Linux
+	Exited                 bool // it is a zombie, as are all its threads
+	Stopped                bool // a signal stopped it; known only on Linux, like the fields below
+	MainExited             bool // its main thread has exited, but other threads run; their environ has the environment
+	Executing              bool // it is in execve or about to exit, so its environment may be missing
+	Environ                int  // size of its environment in bytes, if readable
 }

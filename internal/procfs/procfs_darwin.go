@@ -2,10 +2,10 @@ package procfs
 
 import "golang.org/x/sys/unix"
 
-// zombie is the state of a zombie (SZOMB in sys/proc.h).
+// zombie is the state of a zombie process (SZOMB in sys/proc.h).
 const zombie = 5
 
-// List is the whole table, zombies too.
+// List returns the whole process table, including zombies.
 func List() ([]Process, error) {
 	lines, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
@@ -18,7 +18,7 @@ func List() ([]Process, error) {
 	return table, nil
 }
 
-// Read is the line of the process with a number; false if there is none.
+// Read returns the entry of a process, or false if the process does not exist.
 func Read(pid int) (Process, bool) {
 	line, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -27,10 +27,10 @@ func Read(pid int) (Process, bool) {
 	return processOf(line), true
 }
 
-// processOf reads a line. The session is asked for after the rest: should the number belong to another process by
-// then, the line is of one that is gone, and its start time tells it from the other.
+// processOf converts an entry. It queries the session separately. If the number belongs to another process by then, the
+// entry describes a dead process, whose start time differs from that of the other process.
 func processOf(line *unix.KinfoProc) Process {
-	started := line.Proc.P_starttime // of the fork, and not changed with the clock
+	started := line.Proc.P_starttime // time of the fork; setting the clock does not change it
 	p := Process{
 		ID:     ID{int(line.Proc.P_pid), uint64(started.Sec*1e6 + int64(started.Usec))},
 		Parent: int(line.Eproc.Ppid),
@@ -38,7 +38,7 @@ func processOf(line *unix.KinfoProc) Process {
 		Exited: line.Proc.P_stat == zombie,
 	}
 	if !p.Exited {
-		p.Session, _ = unix.Getsid(p.PID) // ESRCH for a process that is exiting (XNU getsid: proc_find)
+		p.Session, _ = unix.Getsid(p.PID) // ESRCH for an exiting process (XNU getsid: proc_find)
 	}
 	return p
 }

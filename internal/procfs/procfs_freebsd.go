@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// zombie is the state of a zombie (SZOMB in sys/proc.h).
+// zombie is the state of a zombie process (SZOMB in sys/proc.h).
 const zombie = 5
 
-// Where the fields are in struct kinfo_proc of a 64-bit system, which x/sys does not know (sys/user.h). Its size is
-// part of the kernel's interface, and its fields do not move.
+// Offsets of the fields in struct kinfo_proc (sys/user.h) on 64-bit systems. x/sys does not define the structure. Its
+// size is part of the kernel's interface, and its fields do not move.
 const (
-	kinfoSize   = 1088 // KINFO_PROC_SIZE, which is also what its first field, ki_structsize, says
+	kinfoSize   = 1088 // KINFO_PROC_SIZE, also the value of the first field, ki_structsize
 	kinfoPid    = 72
 	kinfoParent = 76
 	kinfoGroup  = 80
@@ -22,12 +22,12 @@ const (
 	kinfoState  = 388 // a byte
 )
 
-// List is the whole table, zombies too. It fails on 32-bit systems.
+// List returns the whole process table, including zombies. It fails on 32-bit systems.
 func List() ([]Process, error) {
 	for {
 		lines, err := unix.SysctlRaw("kern.proc.all")
 		if errors.Is(err, unix.ENOMEM) {
-			continue // it has grown between the two calls that SysctlRaw makes
+			continue // the table grew between the two system calls of SysctlRaw
 		}
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func List() ([]Process, error) {
 	}
 }
 
-// Read is the line of the process with a number; false if there is none.
+// Read returns the entry of a process, or false if the process does not exist.
 func Read(pid int) (Process, bool) {
 	line, err := unix.SysctlRaw("kern.proc.pid", pid)
 	if err != nil {
@@ -59,8 +59,9 @@ func parseTable(lines []byte) ([]Process, error) {
 		seconds := int64(binary.NativeEndian.Uint64(lines[kinfoStart:]))
 		microseconds := int64(binary.NativeEndian.Uint64(lines[kinfoStart+8:]))
 		table = append(table, Process{
-			// It is the time of the machine's start and the time since: it moves when the clock is set. A
-			// process found before counts as another one then, and is found again or not.
+			// The start time is the boot time plus the time since boot, so it changes when the clock is set. A
+			// process found before the change then counts as a different process, and may or may not be found
+			// again.
 			ID:     ID{number(kinfoPid), uint64(seconds*1e6 + microseconds)},
 			Parent: number(kinfoParent), Group: number(kinfoGroup), Session: number(kinfoSid),
 			Exited: lines[kinfoState] == zombie,

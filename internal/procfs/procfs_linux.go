@@ -1,6 +1,6 @@
 package procfs
 
-// The process table by /proc, and handles that mean one process, on Linux.
+// The process table in /proc, and handles to processes, on Linux.
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handle is one process, opened: whatever happens to its number, the handle means no other process. It is a descriptor
-// of the process's directory in /proc, which works where seccomp filters refuse pidfd_open. Its methods may be called
-// concurrently, but none with or after Close.
+// A Handle refers to one process, and never to a later process with the same number. It is a descriptor of the
+// process's directory in /proc, which also works if a seccomp filter denies pidfd_open. Its methods may be called
+// concurrently, but not during or after Close.
 type Handle struct{ dir int }
 
-// Open opens the process with a number; Handle.Process says which one that is. It returns fs.ErrNotExist if there is
-// none. With an error the methods of the Handle fail.
+// Open opens the process with the number pid; Handle.Process identifies it. It fails with fs.ErrNotExist if the process
+// does not exist. After an error, the methods of the Handle fail.
 func Open(pid int) (Handle, error) {
 	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
 	if err == unix.ESRCH {
@@ -31,11 +31,11 @@ func Open(pid int) (Handle, error) {
 	return Handle{dir}, err
 }
 
-// Close frees the handle.
+// Close closes the descriptor.
 func (h Handle) Close() { unix.Close(h.dir) }
 
-// Signal sends a signal to the process, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL
-// ends a stopped process.
+// Signal sends a signal to the process, followed by SIGCONT, so that a stopped process also receives the signal.
+// SIGKILL kills a stopped process without SIGCONT.
 func (h Handle) Signal(sig syscall.Signal) error {
 	err := unix.PidfdSendSignal(h.dir, sig, nil, 0)
 	if err == nil && sig != syscall.SIGKILL && sig != syscall.SIGCONT {
@@ -44,10 +44,10 @@ func (h Handle) Signal(sig syscall.Signal) error {
 	return os.NewSyscallError("pidfd_send_signal", err)
 }
 
-// Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread
-// that is no process.
+// Process returns the process's entry in the table. It fails if the process has been reaped, or if the Handle refers to
+// a thread other than the main thread of a process.
 func (h Handle) Process() (Process, error) {
-	var line [2 << 10]byte // longer than any line; the kernel gives a whole line at once
+	var line [2 << 10]byte // longer than any line; the kernel returns a line in one read
 	n, err := h.read("stat", line[:])
 	if err != nil {
 		return Process{}, err
@@ -55,13 +55,13 @@ func (h Handle) Process() (Process, error) {
 	return parseStat(line[:n])
 }
 
-// ErrExecuting indicates that a process was becoming another program, or exiting, whenever its environment was read.
+// ErrExecuting is returned by Handle.Variable if the process was in execve, or exiting, at every attempt.
 var ErrExecuting = errors.New("the process is in execve")
 
-// Variable is a variable of the environment that the process's program was started with, as the parts between its
-// colons; nil if there is none. It fails when that is not known: the process is gone (IsGone), may not be seen
-// (fs.ErrPermission), or is in execve (ErrExecuting), where it has no environment for a moment, and what is being read
-// of one ends early.
+// Variable returns a variable from the initial environment of the process's program, split at colons. It returns nil if
+// the variable is not set. It fails if the process is gone (IsGone), its environment is not readable
+// (fs.ErrPermission), or it is in execve (ErrExecuting). During execve a process briefly has no environment, and a read
+// in progress ends early.
 func (h Handle) Variable(name string) ([]string, error) {
 	const tries = 4
 	for range tries {
@@ -78,21 +78,21 @@ func (h Handle) Variable(name string) ([]string, error) {
 			return nil, processErr
 		case now.Exited:
 			return nil, unix.ESRCH
-		case now.Executing, err != nil, size == 0 && now.MainExited: // or about to exit: its environment is gone first
+		case now.Executing, err != nil, size == 0 && now.MainExited: // or about to exit: the environment goes first
 			return nil, ErrExecuting
-		case size == now.Environ, now.MainExited: // all of it was read
+		case size == now.Environ, now.MainExited: // the whole environment was read
 			return nil, nil
 		}
 	}
 	return nil, ErrExecuting
 }
 
-// readVariable is a variable of the environment, empty if there is none, and the bytes of the environment that could be
-// read: fewer than Process has when the process becomes another program, and none for a moment then. It fails when this
-// process may not see it.
+// readVariable returns a variable of the environment, or "" if it is not set, and the number of bytes that it could
+// read of the environment. During execve that number is smaller than Process.Environ, and briefly zero. readVariable
+// fails if this process may not read the environment.
 func (h Handle) readVariable(name string) (value string, size int, err error) {
 	environ, err := h.environ("environ")
-	if len(environ) == 0 && (err == nil || IsGone(err)) { // the main thread may have exited, and show none
+	if len(environ) == 0 && (err == nil || IsGone(err)) { // the main thread may have exited; then it has none
 		environ, err = h.threadsEnviron()
 	}
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
@@ -112,7 +112,7 @@ func (h Handle) environ(path string) ([]byte, error) {
 	return readAll(fd)
 }
 
-// threadsEnviron is the environment as a thread shows it that has one.
+// threadsEnviron returns the environment from the first thread with a nonempty one.
 func (h Handle) threadsEnviron() ([]byte, error) {
 	fd, err := open(h.dir, "task", unix.O_DIRECTORY)
 	if err != nil {
@@ -129,14 +129,14 @@ func (h Handle) threadsEnviron() ([]byte, error) {
 	return nil, err
 }
 
-// File is a pipe or a terminal that processes may have open.
+// A File identifies a pipe or a terminal that processes may have open.
 type File struct {
-	link     string // what their links in /proc say of a pipe, and end with of a terminal
+	link     string // target of a pipe's link in /proc, or the end of a terminal's
 	dev, ino uint64
 	pipe     bool
 }
 
-// FileOf is the pipe or the terminal that a descriptor of this process means.
+// FileOf returns the pipe or the terminal that a descriptor of this process refers to.
 func FileOf(fd int) (File, error) {
 	var status unix.Stat_t
 	if err := unix.Fstat(fd, &status); err != nil {
@@ -151,11 +151,11 @@ func FileOf(fd int) (File, error) {
 	return f, nil
 }
 
-// IsPipe reports whether it is a pipe.
+// IsPipe reports whether f is a pipe.
 func (f File) IsPipe() bool { return f.pipe }
 
-// isOpenAs reports whether an entry of a process's directory fd, with this link, is the file. Only an entry whose link
-// may be the terminal's is looked at closely: to look at a file of a server that does not answer would wait.
+// isOpenAs reports whether an entry of a process's directory fd, with the given link, is the file. It calls stat only
+// if the link may be the terminal's, because stat would block on a file from an unresponsive server.
 func (f File) isOpenAs(dir int, name, link string) bool {
 	if f.pipe {
 		return link == f.link
@@ -165,7 +165,8 @@ func (f File) isOpenAs(dir int, name, link string) bool {
 		uint64(status.Dev) == f.dev && status.Ino == f.ino
 }
 
-// CanWriteTo reports whether the process has a file open for writing. It fails when that cannot be seen.
+// CanWriteTo reports whether the process has a file open for writing. It fails if the process's open files cannot be
+// read.
 func (h Handle) CanWriteTo(file File) (bool, error) {
 	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
 	if err != nil {
@@ -188,12 +189,12 @@ func (h Handle) CanWriteTo(file File) (bool, error) {
 	return false, err
 }
 
-// IsGone reports whether an error of Open, Read or a Handle's method says that there is no such process any more. Other
-// errors say nothing of the process: it may not be seen (fs.ErrPermission), or this process lacks descriptors or
-// memory.
+// IsGone reports whether an error from Open, Read or a Handle's method means that the process no longer exists. With
+// other errors the process may still exist: it may be unreadable (fs.ErrPermission), or this process may lack
+// descriptors or memory.
 func IsGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
-// Owner is the user that the process runs as, or root if the process may not be examined (dumpable in man 5 proc).
+// Owner returns the user that the process runs as, or root if the process is not dumpable (man 5 proc).
 func (h Handle) Owner() (uid int) {
 	var status unix.Stat_t
 	if unix.Fstat(h.dir, &status) != nil {
@@ -202,7 +203,7 @@ func (h Handle) Owner() (uid int) {
 	return int(status.Uid)
 }
 
-// Executes is the file that the process runs, as a device and an inode; false if that cannot be seen.
+// Executes returns the device and the inode of the process's executable file, or false if they are not readable.
 func (h Handle) Executes() (file [2]uint64, ok bool) {
 	var status unix.Stat_t
 	err := unix.Fstatat(h.dir, "exe", &status, 0)
@@ -218,8 +219,7 @@ func (h Handle) read(name string, p []byte) (int, error) {
 	return retry(func() (int, error) { return unix.Read(fd, p) })
 }
 
-// Read is the line of the process with a number. It returns an error that is fs.ErrNotExist or syscall.ESRCH when
-// there is none.
+// Read returns the entry of a process. It fails with fs.ErrNotExist or syscall.ESRCH if the process does not exist.
 func Read(pid int) (Process, error) {
 	h, err := Open(pid)
 	if err != nil {
@@ -229,7 +229,7 @@ func Read(pid int) (Process, error) {
 	return h.Process()
 }
 
-// The fields of a line after the name, from the state on.
+// Indexes of the fields of a line, counted from the state, which follows the name.
 const (
 	fieldState      = 0
 	fieldParent     = 1
@@ -238,16 +238,16 @@ const (
 	fieldFlags      = 6
 	fieldThreads    = 17
 	fieldStarted    = 19
-	fieldStartCode  = 23 // 0 until a new program has all of its environment; 1 where it may not be seen
-	fieldExitSignal = 35 // -1 of a thread that is no process
+	fieldStartCode  = 23 // 0 until a new program's environment is complete; 1 if not readable
+	fieldExitSignal = 35 // -1 for a thread other than the main thread
 	fieldEnvStart   = 47
-	fieldEnvEnd     = 48 // both are 0 where they may not be seen
+	fieldEnvEnd     = 48 // both are 0 if not readable
 )
 
 const kernelThread = 0x200000 // PF_KTHREAD in the kernel's include/linux/sched.h
 
 func parseStat(line []byte) (p Process, err error) {
-	// "pid (name) state parent …": the name may hold anything, ")" too.
+	// "pid (name) state parent …": the name may contain anything, including ")".
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < 0 {
 		return p, errors.New("procfs: a line of the process table has no name")
@@ -276,8 +276,8 @@ func parseStat(line []byte) (p Process, err error) {
 	return p, err
 }
 
-// ThreadChildren returns the processes that a thread of this process has forked and that are not reaped. One may be
-// missing if others end at this moment.
+// ThreadChildren returns the unreaped child processes that a thread of this process has forked. A child may be missing
+// if other children exit during the call.
 func ThreadChildren(thread int) (pids []int, err error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
 	for _, field := range strings.Fields(string(list)) {
@@ -290,7 +290,7 @@ func ThreadChildren(thread int) (pids []int, err error) {
 	return pids, err
 }
 
-// PIDs are the numbers of all processes, the lowest first. One that begins during the call may be missing.
+// PIDs returns the numbers of all processes in increasing order. A process that starts during the call may be missing.
 func PIDs() (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -313,15 +313,15 @@ func PIDs() (pids []int, err error) {
 	return pids, nil
 }
 
-// Counters says how process numbers were given out. The zero value is ready. Its methods are safe for concurrent use,
-// but not with or after Close.
+// Counters reads the last assigned process number. The zero value is ready to use. The methods may be called
+// concurrently, but not during or after Close.
 type Counters struct {
 	once sync.Once
-	fd   int // of /proc/loadavg, open, so that a call takes one system call
+	fd   int // /proc/loadavg, kept open so that LastPID needs one system call
 	err  error
 }
 
-// LastPID is the number that was given out last to a process or thread (the last field in man 5 proc_loadavg).
+// LastPID returns the number last assigned to a process or thread (the last field in man 5 proc_loadavg).
 func (c *Counters) LastPID() (int, error) {
 	c.once.Do(func() { c.fd, c.err = openKernelFile("/proc/loadavg") })
 	if c.err != nil {
@@ -336,16 +336,16 @@ func (c *Counters) LastPID() (int, error) {
 	return strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
 }
 
-// Now is the newest ID of this moment. The ID of a process that begins later is After it.
+// Now returns the newest ID at this moment. The ID of any process that starts later is After it.
 func (c *Counters) Now() (newest ID) {
 	var sinceBoot unix.Timespec
 	unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot)
-	newest.Started = uint64(sinceBoot.Nano() / 1e7) // /proc shows a hundred ticks a second (USER_HZ)
+	newest.Started = uint64(sinceBoot.Nano() / 1e7) // /proc counts 100 ticks per second (USER_HZ)
 	newest.PID, _ = c.LastPID()
 	return newest
 }
 
-// Close closes the file.
+// Close closes the Counters.
 func (c *Counters) Close() {
 	c.once.Do(func() { c.err = os.ErrClosed })
 	if c.err == nil {
@@ -353,8 +353,8 @@ func (c *Counters) Close() {
 	}
 }
 
-// openKernelFile opens a file of /proc, and fails if another file is mounted over it, such as lxcfs's in a container,
-// which is up to five seconds old.
+// openKernelFile opens a file in /proc. It fails if another file is mounted over it, such as a file of lxcfs in a
+// container, with contents up to five seconds old.
 func openKernelFile(path string) (int, error) {
 	fd, err := open(unix.AT_FDCWD, path, 0)
 	if err != nil {
@@ -372,8 +372,8 @@ func openKernelFile(path string) (int, error) {
 	return fd, nil
 }
 
-// Forks is how many processes and threads the machine has ever begun ("processes" in man 5 proc_stat); 0 where that is
-// not known.
+// Forks returns the number of processes and threads started since boot ("processes" in man 5 proc_stat), or 0 if it is
+// unknown.
 func Forks() uint64 {
 	stat, _ := os.ReadFile("/proc/stat")
 	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))
@@ -382,14 +382,14 @@ func Forks() uint64 {
 	return n
 }
 
-// Limit is one more than the highest process number that the system gives out; 0 where that is not known.
+// Limit returns the highest process number that the system assigns, plus one, or 0 if it is unknown.
 func Limit() uint64 {
 	text, _ := os.ReadFile("/proc/sys/kernel/pid_max")
 	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 	return n
 }
 
-// readAll reads a descriptor to its end, without the calls by which os.ReadFile offers a file to Go's poller.
+// readAll reads a descriptor to the end. It avoids the system calls of os.ReadFile that add a file to Go's poller.
 func readAll(fd int) ([]byte, error) {
 	data := make([]byte, 0, 4<<10)
 	for {
@@ -405,7 +405,7 @@ func open(dir int, path string, flags int) (int, error) {
 	return retry(func() (int, error) { return unix.Openat(dir, path, unix.O_RDONLY|unix.O_CLOEXEC|flags, 0) })
 }
 
-// retry makes a system call again for as long as signals interrupt it.
+// retry repeats a system call while signals interrupt it.
 func retry(call func() (int, error)) (n int, err error) {
 	for n, err = call(); err == unix.EINTR; {
 		n, err = call()

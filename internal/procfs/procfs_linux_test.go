@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// statLine is a line of the table with a name.
+// statLine returns a line of the process table.
 func statLine(pid int, name, state string, rest ...int) []byte {
 	fields := make([]int, 49)
 	copy(fields, rest)
@@ -48,13 +48,13 @@ func TestNamesInTheTable(t *testing.T) {
 	}
 }
 
-// A name cannot change what a line says.
+// A name cannot change the other fields of a line.
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("sh"), []byte("7 (sh) S 1 2 3"))
 	f.Add([]byte(") Z 1 ("), []byte(")("))
 	f.Add([]byte("\x00)"), []byte("7 () S"))
 	f.Fuzz(func(t *testing.T, name, line []byte) {
-		parseStat(line) // does not panic
+		parseStat(line) // must not panic
 		p, err := parseStat(statLine(7, string(name), "T", 3, 4, 5))
 		if err != nil || p.PID != 7 || p.Parent != 3 || p.Group != 4 || p.Session != 5 || p.Exited || !p.Stopped {
 			t.Fatalf("%q: %+v, %v", name, p, err)
@@ -62,7 +62,7 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// Now tells processes that began before from later ones, within a tick too.
+// Now distinguishes earlier from later processes, even within a clock tick.
 func TestNow(t *testing.T) {
 	var c Counters
 	defer c.Close()
@@ -84,14 +84,14 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// A thread may give itself any name. The main thread's is the process's.
+// A thread may give itself any name, without an effect on the entry of its process.
 func TestAProcessWithAnOddName(t *testing.T) {
 	name := append([]byte(") Z 0 0 0 ("), 0)
 	done := make(chan struct{})
 	defer close(done)
 	named := make(chan int)
 	go func() {
-		runtime.LockOSThread() // which ends with the goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
 		named <- unix.Gettid()
 		<-done
@@ -110,8 +110,8 @@ func TestAProcessWithAnOddName(t *testing.T) {
 	require.Equal(t, os.Getppid(), p.Parent)
 }
 
-// A new program's environment seems to be empty while it is being put in place. Where its code begins is set after
-// that.
+// During execve a new program's environment seems empty. The kernel sets the start of the code only after the
+// environment.
 func TestAProgramThatIsBeingPutInPlace(t *testing.T) {
 	fields := make([]int, 48)
 	fields[fieldStartCode-1], fields[fieldEnvStart-1], fields[fieldEnvEnd-1] = 0, 1000, 1000
@@ -127,7 +127,7 @@ func TestAProgramThatIsBeingPutInPlace(t *testing.T) {
 
 const lastPID = "/proc/sys/kernel/ns_last_pid"
 
-// A handle means the process that it was opened for, whatever becomes of the number.
+// A Handle always refers to the process that it was opened for, even after the system reuses the number.
 func TestAHandleDoesNotMeanALaterProcess(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return

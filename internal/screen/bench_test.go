@@ -31,7 +31,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// The largest screen, and what asks most of it for each byte.
+// BenchmarkHostile measures the most expensive input per byte, on the largest screen.
 func BenchmarkHostile(b *testing.B) {
 	for _, kind := range []struct{ name, piece string }{
 		{"repeat", "x\x1b[9999b"},

@@ -1,8 +1,8 @@
 package screen
 
-// What control characters and sequences do. Those that are in no table here do nothing.
+// Control characters and escape sequences. Those without an entry in this file have no effect.
 
-// execute does what a control character of C0 stands for.
+// execute executes a C0 control character.
 func (s *Screen) execute(c byte) {
 	switch c {
 	case '\b':
@@ -18,7 +18,7 @@ func (s *Screen) execute(c byte) {
 	}
 }
 
-// escapeSequence does what ESC and a byte stand for.
+// escapeSequence executes the sequence of ESC and the byte c.
 func (s *Screen) escapeSequence(c byte) {
 	switch c {
 	case '7': // DECSC
@@ -39,14 +39,14 @@ func (s *Screen) escapeSequence(c byte) {
 	}
 }
 
-// designate makes a set of characters G0 or G1: only that of lines and boxes is not ASCII.
+// designate assigns a character set to G0 or G1. It treats every set except line drawing as ASCII.
 func (s *Screen) designate(intermediate, c byte) {
 	if set := int(intermediate) - '('; set == 0 || set == 1 {
 		s.drawing[set] = c == '0'
 	}
 }
 
-// controlSequence does what a CSI sequence stands for.
+// controlSequence executes a CSI sequence.
 func (s *Screen) controlSequence(final byte, q *sequence) {
 	switch {
 	case q.intermediate == '!' && final == 'p' && q.prefix == 0: // DECSTR
@@ -63,8 +63,8 @@ func (s *Screen) controlSequence(final byte, q *sequence) {
 	}
 }
 
-// controls are CSI sequences, by their last byte. Counts are bounded by the screen: no sequence does more than to touch
-// each row, or the cells of one row; REP, those of two.
+// controls are the CSI sequences, by their final byte. The screen bounds their counts: a sequence touches at most each
+// row once, or the cells of one row. REP touches the cells of two rows.
 var controls = [128]func(*Screen, *sequence){
 	'@': func(s *Screen, q *sequence) { s.insertCells(q.argument(0, 1)) },                       // ICH
 	'A': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)) },                   // CUU
@@ -89,7 +89,7 @@ var controls = [128]func(*Screen, *sequence){
 	'a': func(s *Screen, q *sequence) { s.moveTo(s.x+q.argument(0, 1), s.y) },                   // HPR
 	'b': func(s *Screen, q *sequence) { s.repeat(q.argument(0, 1)) },                            // REP
 	'd': func(s *Screen, q *sequence) { s.place(s.x, q.argument(0, 1)-1) },                      // VPA
-	'e': func(s *Screen, q *sequence) { s.moveTo(s.x, s.y+q.argument(0, 1)) },                   // VPR, over margins
+	'e': func(s *Screen, q *sequence) { s.moveTo(s.x, s.y+q.argument(0, 1)) },                   // VPR, beyond margins
 	'f': func(s *Screen, q *sequence) { s.place(q.argument(1, 1)-1, q.argument(0, 1)-1) },       // HVP
 	'g': func(s *Screen, q *sequence) { s.clearTabs(q.argument(0, 0)) },                         // TBC
 	'h': func(s *Screen, q *sequence) { s.setInsert(q, true) },                                  // SM
@@ -99,9 +99,9 @@ var controls = [128]func(*Screen, *sequence){
 	'u': func(s *Screen, _ *sequence) { s.restore() },                                           // SCORC
 }
 
-// privateControls are those that begin with "CSI ?".
+// privateControls are the sequences that begin with "CSI ?", by their final byte.
 var privateControls = [128]func(*Screen, *sequence){
-	'J': controls['J'],                                                // DECSED: no character is protected
+	'J': controls['J'],                                                // DECSED, but no character is protected
 	'K': controls['K'],                                                // DECSEL
 	'h': func(s *Screen, q *sequence) { s.setPrivateModes(q, true) },  // DECSET
 	'l': func(s *Screen, q *sequence) { s.setPrivateModes(q, false) }, // DECRST
@@ -133,7 +133,7 @@ func (s *Screen) setPrivateModes(q *sequence, on bool) {
 	}
 }
 
-// softReset is DECSTR, and what a new screen begins with: no text changes.
+// softReset implements DECSTR, and sets the initial state of a new screen. It does not change the text.
 func (s *Screen) softReset() {
 	s.top, s.bottom = 0, s.rows-1
 	s.origin, s.insert, s.autowrap = false, false, true
@@ -141,7 +141,7 @@ func (s *Screen) softReset() {
 	s.saved = cursor{}
 }
 
-// reset is RIS. The text of the main screen scrolls off.
+// reset implements RIS. The text of the main screen scrolls off.
 func (s *Screen) reset() {
 	s.showAlternate(false)
 	s.scrollOff()

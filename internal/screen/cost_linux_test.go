@@ -1,6 +1,6 @@
 package screen_test
 
-// What bytes cost in processor time, which does not depend on what else runs.
+// The processor time per byte. Unlike elapsed time, it does not depend on other processes.
 
 import (
 	"runtime"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// cost returns the time of this thread that a new screen takes for the bytes, of which none scrolls off.
+// cost returns the processor time of this thread for writing p to a new screen. Nothing scrolls off.
 func cost(t *testing.T, p []byte) time.Duration {
 	var began, ended unix.Timespec
 	s := screen.New(1000, 1000, 1<<20, 0)
@@ -24,14 +24,15 @@ func cost(t *testing.T, p []byte) time.Duration {
 	return time.Duration(ended.Nano() - began.Nano())
 }
 
-// What is never finished costs in proportion to its length: sixteen times as much is far from 256 times as expensive.
+// The cost of an unfinished sequence is proportional to its length: sixteen times the length must cost far less than
+// 256 times as much.
 func TestUnfinishedSequencesCostNoMoreByTheByte(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for _, begin := range []string{"\x1b[", "\x1b[?", "\x1b(", "\x1b", "\x1b]0;", "\x1bP", ""} {
 		for _, next := range []string{"1", ";", "(", "x"} {
 			few, many := time.Hour, time.Hour
-			for range 5 { // the least counts: in others, pages are new
+			for range 5 { // use the minimum: other runs include page faults
 				few = min(few, cost(t, []byte(begin+strings.Repeat(next, 2<<10))))
 				many = min(many, cost(t, []byte(begin+strings.Repeat(next, 32<<10))))
 			}

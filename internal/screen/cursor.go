@@ -1,13 +1,13 @@
 package screen
 
-// Where the cursor goes: movements, margins, tabs, and what is saved.
+// The cursor: movements, margins, tab stops, and saving and restoring.
 
-// moveTo moves the cursor inside the screen.
+// moveTo moves the cursor, but not beyond the screen.
 func (s *Screen) moveTo(x, y int) {
 	s.x, s.y, s.pending = clamp(x, 0, s.columns-1), clamp(y, 0, s.rows-1), false
 }
 
-// moveVertically moves the cursor by rows, not over a margin.
+// moveVertically moves the cursor by n rows, but not beyond a margin.
 func (s *Screen) moveVertically(n int) {
 	first, last := 0, s.rows-1
 	if s.y >= s.top {
@@ -19,7 +19,7 @@ func (s *Screen) moveVertically(n int) {
 	s.moveTo(s.x, clamp(s.y+n, first, last))
 }
 
-// place moves the cursor to a row that counts from the top margin in origin mode.
+// place moves the cursor. In origin mode, y is relative to the top margin.
 func (s *Screen) place(x, y int) {
 	if s.origin {
 		y = min(y+s.top, s.bottom)
@@ -27,7 +27,7 @@ func (s *Screen) place(x, y int) {
 	s.moveTo(x, y)
 }
 
-// setMargins is DECSTBM, with rows that count from 1.
+// setMargins implements DECSTBM. Row numbers start at 1.
 func (s *Screen) setMargins(top, bottom int) {
 	if bottom = min(bottom, s.rows); top < bottom {
 		s.top, s.bottom = top-1, bottom-1
@@ -35,7 +35,7 @@ func (s *Screen) setMargins(top, bottom int) {
 	}
 }
 
-// restore is DECRC. The size may have changed since.
+// restore implements DECRC. The size may have changed since DECSC.
 func (s *Screen) restore() {
 	s.cursor = s.saved
 	s.y = min(s.y, s.rows-1)
@@ -49,7 +49,7 @@ func (s *Screen) saveOrRestore(save bool) {
 	}
 }
 
-// switchWithCursor shows the alternate screen, or the main one with the cursor where it was.
+// switchWithCursor shows the alternate screen, or shows the main screen and restores its cursor.
 func (s *Screen) switchWithCursor(alternate bool) {
 	if s.alternate == alternate {
 		return
@@ -63,8 +63,8 @@ func (s *Screen) switchWithCursor(alternate bool) {
 	}
 }
 
-// tab is HT. In the last column no stop follows: there it is a blank, or what comes after it would stick to what was
-// before it, once the row wraps.
+// tab implements HT. In the last column it writes a blank, because no tab stop follows. Without the blank, the text
+// before and after the tab would join when the row wraps.
 func (s *Screen) tab() {
 	if s.x == s.columns-1 && (s.pending || s.line().cells[s.x] == 0) {
 		s.put(' ', 1)
@@ -91,7 +91,7 @@ func (s *Screen) tabBackward(n int) {
 	s.moveTo(x, s.y)
 }
 
-// clearTabs is TBC.
+// clearTabs implements TBC.
 func (s *Screen) clearTabs(what int) {
 	switch what {
 	case 0:

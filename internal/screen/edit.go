@@ -1,16 +1,16 @@
 package screen
 
-// What characters, erasures and scrolling do to the rows.
+// Changes to the rows: printing, erasing and scrolling.
 
 import "slices"
 
-// lineDrawing are the characters for '`' to '~' in the set of lines and boxes.
+// lineDrawing has the characters for '`' to '~' of the line-drawing set.
 var lineDrawing = [...]rune{
 	'◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺',
 	'⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 }
 
-// line returns the cursor's row, for changes.
+// line returns the cursor's row, ready for changes.
 func (s *Screen) line() *line {
 	l := s.lines[s.y]
 	if len(l.cells) < s.columns || l.end > s.columns {
@@ -19,21 +19,21 @@ func (s *Screen) line() *line {
 	return l
 }
 
-// print puts a character where the cursor is.
+// print writes a character at the cursor.
 func (s *Screen) print(c rune) {
 	if s.drawing[s.set] && c >= '`' && c <= '~' {
 		c = lineDrawing[c-'`']
 	}
 	w := min(width(c), s.columns)
 	if w == 0 && !s.addMark(c) {
-		w = 1 // text is not lost
+		w = 1 // do not lose the text
 	}
 	if w > 0 {
 		s.put(c, w)
 	}
 }
 
-// addMark adds a character without width to the one before the cursor, if there is one with room for it.
+// addMark adds a zero-width character to the character before the cursor. It reports whether there was room for it.
 func (s *Screen) addMark(c rune) bool {
 	x := s.x - 1
 	if s.pending {
@@ -57,7 +57,7 @@ func (s *Screen) put(c rune, w int) {
 	s.last = c
 }
 
-// printASCII is print for characters of ASCII that are no control characters.
+// printASCII prints ASCII characters other than control characters.
 func (s *Screen) printASCII(p []byte) {
 	if s.insert || s.drawing[s.set] {
 		for _, c := range p {
@@ -80,7 +80,7 @@ func (s *Screen) printASCII(p []byte) {
 	}
 }
 
-// advance moves the cursor over cells that were written.
+// advance moves the cursor past n written cells.
 func (s *Screen) advance(l *line, n int, wrapped bool) {
 	if s.x == 0 {
 		l.continued = wrapped
@@ -91,7 +91,7 @@ func (s *Screen) advance(l *line, n int, wrapped bool) {
 	}
 }
 
-// wrap goes to the next row if there is no room for w cells, and reports whether the line goes on there.
+// wrap moves the cursor to the next row if w cells do not fit, and reports whether the line continues there.
 func (s *Screen) wrap(w int) bool {
 	if !s.autowrap {
 		s.x = min(s.x, s.columns-w)
@@ -101,11 +101,11 @@ func (s *Screen) wrap(w int) bool {
 		return false
 	}
 	s.x = 0
-	s.lines[s.y].wrapped = true // also what a wide screen left right of the last column stays in the line
+	s.lines[s.y].wrapped = true // cells beyond the last column, from a wider screen, stay part of the line
 	return s.index()
 }
 
-// index moves the cursor down, and scrolls at the bottom margin. It reports whether the row is another one then.
+// index moves the cursor down, and scrolls at the bottom margin. It reports whether the cursor is now in a new row.
 func (s *Screen) index() bool {
 	s.pending = false
 	switch {
@@ -130,7 +130,7 @@ func (s *Screen) reverseIndex() {
 	}
 }
 
-// scrollUp moves the rows between the margins up. What leaves the main screen at its top becomes history.
+// scrollUp moves the rows between the margins up. Rows that leave the main screen at its top become history.
 func (s *Screen) scrollUp(n int) {
 	n = min(n, s.bottom-s.top+1)
 	if s.top == 0 && !s.alternate {
@@ -140,7 +140,7 @@ func (s *Screen) scrollUp(n int) {
 	s.takeOut(s.top, n)
 }
 
-// takeOut removes rows from one on, moves up the others down to the bottom margin, and adds empty ones there.
+// takeOut removes n rows from top on, moves the rows below them up, and adds empty rows at the bottom margin.
 func (s *Screen) takeOut(top, n int) {
 	rows := s.lines[top : s.bottom+1]
 	n = min(n, len(rows))
@@ -148,7 +148,7 @@ func (s *Screen) takeOut(top, n int) {
 	rotate(rows, n)
 }
 
-// scrollDown moves the rows from one on down to the bottom margin, and adds empty ones at the top.
+// scrollDown moves the rows between top and the bottom margin down by n, and adds empty rows at the top.
 func (s *Screen) scrollDown(top, n int) {
 	rows := s.lines[top : s.bottom+1]
 	kept := max(0, len(rows)-n)
@@ -158,7 +158,7 @@ func (s *Screen) scrollDown(top, n int) {
 
 // rotate moves the first n rows to the end.
 func rotate(rows []*line, n int) {
-	if n == 1 { // most often
+	if n == 1 { // the usual case
 		first := rows[0]
 		copy(rows, rows[1:])
 		rows[len(rows)-1] = first
@@ -169,7 +169,7 @@ func rotate(rows []*line, n int) {
 	slices.Reverse(rows)
 }
 
-// insertLines is IL, or DL: it moves the rows from the cursor's to the bottom margin.
+// insertLines implements IL and DL: it moves the rows from the cursor's row to the bottom margin.
 func (s *Screen) insertLines(n int, move func(top, n int)) {
 	if s.y >= s.top && s.y <= s.bottom {
 		move(s.y, n)
@@ -177,8 +177,8 @@ func (s *Screen) insertLines(n int, move func(top, n int)) {
 	}
 }
 
-// scrollOff clears the screen. The text of the main one becomes history, unless it is a frame, of which a program that
-// redraws would leave any number.
+// scrollOff clears the screen. The text of the main screen becomes history, unless it is a frame: a program that keeps
+// redrawing would leave any number of frames.
 func (s *Screen) scrollOff() {
 	if !s.alternate {
 		if !s.frame {
@@ -189,8 +189,8 @@ func (s *Screen) scrollOff() {
 	resetLines(s.lines)
 }
 
-// eraseDisplay is ED. What a program clears from the whole main screen may become history, which is never cleared:
-// ED 3 does nothing. ED 0 erases even at the top, where progress that a program draws over and over begins.
+// eraseDisplay implements ED. Text cleared from the whole main screen may become history. History is never cleared, so
+// ED 3 has no effect. ED 0 erases even at the top, because a program may repeatedly redraw its progress from there.
 func (s *Screen) eraseDisplay(what int) {
 	switch what {
 	case 0:
@@ -204,7 +204,7 @@ func (s *Screen) eraseDisplay(what int) {
 	}
 }
 
-// eraseLine is EL. After a line that fills the row there is nothing to erase: grep asks for it after each colour.
+// eraseLine implements EL. EL 0 does nothing after a line that fills the row: grep sends it after each colour.
 func (s *Screen) eraseLine(what int) {
 	l := s.line()
 	switch {
@@ -217,25 +217,25 @@ func (s *Screen) eraseLine(what int) {
 	}
 }
 
-// insertCells is ICH.
+// insertCells implements ICH.
 func (s *Screen) insertCells(n int) {
 	s.line().insert(s.x, n, s.columns)
 	s.pending = false
 }
 
-// removeCells is DCH.
+// removeCells implements DCH.
 func (s *Screen) removeCells(n int) {
 	s.line().remove(s.x, n, s.columns)
 	s.pending = false
 }
 
-// eraseCells is ECH.
+// eraseCells implements ECH.
 func (s *Screen) eraseCells(n int) {
 	s.line().erase(s.x, min(s.x+n, s.columns))
 	s.pending = false
 }
 
-// repeat is REP, for at most the cells of two rows, so that a short sequence does not cost a screen.
+// repeat implements REP. It fills at most the cells of two rows, to bound the cost of a short sequence.
 func (s *Screen) repeat(n int) {
 	for range min(n, 2*s.columns) {
 		if s.last != 0 {
@@ -244,7 +244,7 @@ func (s *Screen) repeat(n int) {
 	}
 }
 
-// showAlternate changes between the main screen and the alternate one, which is empty each time.
+// showAlternate switches between the main and the alternate screen. The alternate screen is empty each time.
 func (s *Screen) showAlternate(on bool) {
 	if s.alternate == on {
 		return

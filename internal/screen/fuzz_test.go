@@ -1,6 +1,6 @@
 package screen_test
 
-// What holds whatever is written.
+// Properties that hold for any input.
 
 import (
 	"math/rand/v2"
@@ -15,7 +15,7 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// hostile are beginnings, ends and whole sequences to make inputs of.
+// hostile are whole sequences, and beginnings and ends of sequences, for hostileInput.
 var hostile = []string{
 	"\x1b[", "\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x1b", "\x1b(", "\x1b\\", "\a", "\x18", "\x1a", "\u009b",
 	"\u009d",
@@ -33,7 +33,7 @@ var hostile = []string{
 	"\x1b(0", "\x1b)0", "0123456789abcdefghijklmnopqrstuvwxyz",
 }
 
-// a fixed choice of hostile inputs, by number.
+// hostileInput returns the hostile input with number n. The same arguments always give the same input.
 func hostileInput(n uint64, pieces int) []byte {
 	random := rand.New(rand.NewPCG(n, 1))
 	var b []byte
@@ -47,7 +47,7 @@ func hostileInput(n uint64, pieces int) []byte {
 	return b
 }
 
-// checkText holds what Text promises.
+// checkText checks the promises of Text, and returns the text.
 func checkText(t testing.TB, s *screen.Screen, limit int) string {
 	text, start := s.Text()
 	require.True(t, utf8.ValidString(text), "%q", text)
@@ -63,10 +63,10 @@ func checkText(t testing.TB, s *screen.Screen, limit int) string {
 	return text
 }
 
-// change is a size that a screen gets before the byte at an offset.
+// change is a change of the size before the byte at an offset.
 type change struct{ at, columns, rows int }
 
-// written returns a screen that got the bytes in chunks of at most size, and the changes.
+// written returns a screen after writing raw in chunks of at most size bytes, with the changes.
 func written(raw []byte, changes []change, columns, rows, limit, head, size int) *screen.Screen {
 	s := screen.New(columns, rows, int64(limit), int64(head))
 	for at := 0; ; {
@@ -86,10 +86,10 @@ func written(raw []byte, changes []change, columns, rows, limit, head, size int)
 	}
 }
 
-// check holds what is true of each input.
+// check checks the properties that hold for any input.
 func check(t testing.TB, raw []byte, columns, rows, limit, size int) {
 	var changes []change
-	for at := 97; at < len(raw); at += 97 { // sizes that depend on the input
+	for at := 97; at < len(raw); at += 97 { // the sizes depend on the input
 		changes = append(changes, change{at, 1 + int(raw[at])%40, 1 + int(raw[at-1])%12})
 	}
 	const all = 1 << 24
@@ -111,7 +111,7 @@ func check(t testing.TB, raw []byte, columns, rows, limit, size int) {
 	checkText(t, unlimited, all)
 }
 
-// lastOf is the longest end of text in whole characters that has at most limit bytes.
+// lastOf returns the last characters of text, as many as fit into limit bytes.
 func lastOf(text string, limit int) string {
 	from := max(0, len(text)-limit)
 	for from < len(text) && !utf8.RuneStart(text[from]) {
@@ -120,7 +120,7 @@ func lastOf(text string, limit int) string {
 	return text[from:]
 }
 
-// firstOf is the longest beginning of text in whole characters that has at most limit bytes.
+// firstOf returns the first characters of text, as many as fit into limit bytes.
 func firstOf(text string, limit int) string {
 	if limit >= len(text) {
 		return text

@@ -1,6 +1,6 @@
 package screen
 
-// The text of rows, one after the other, and its last and first bytes kept.
+// The text of the scrolled-off rows, and its first and last bytes.
 
 import (
 	"slices"
@@ -9,20 +9,20 @@ import (
 	"github.com/acpterm/acpterm/internal/output"
 )
 
-// joiner joins rows to text. Blanks and empty lines at the end are counted: whether they are part of the text depends
-// on what follows.
+// joiner joins rows to text. It only counts blanks and empty lines at the end, because they are part of the text only
+// if more text follows.
 type joiner struct {
-	room   int64 // bytes of text that are asked for at most, at both ends together
-	length int64 // bytes so far, without what is counted
+	room   int64 // maximum number of bytes that readers request, at both ends together
+	length int64 // bytes so far, without the counted newlines and blanks
 
-	newlines, blanks int64 // these come next, in this order, if more text does
-	begun            bool  // there was a row
-	wrapped          bool  // the last row went on in the next
+	newlines, blanks int64 // if more text follows, these precede it, in this order
+	begun            bool  // a row was added
+	wrapped          bool  // the last row continues in the next
 }
 
-// add appends the text of a row to what is there, with what was counted before it. Written blanks are text in the first
-// cells of the row, even at its end. Of very many newlines or blanks there is only room for some: so many that
-// both ends of the text are as they should be.
+// add appends the counted newlines and blanks, and then the text of a row. In the first cells of the row, written
+// blanks are text even at the end of the row. add appends at most room newlines and room blanks, which is enough for
+// both ends of the text to be right.
 func (j *joiner) add(to []byte, l *line, cells int) []byte {
 	if j.begun && !(j.wrapped && l.continued) {
 		j.newlines, j.blanks = j.newlines+1, 0
@@ -39,7 +39,7 @@ func (j *joiner) add(to []byte, l *line, cells int) []byte {
 		j.length += int64(len(to) - before)
 		j.newlines, j.blanks = 0, 0
 	}
-	j.blanks += int64(written - content) // in the middle of a line that wrapped they are text
+	j.blanks += int64(written - content) // in the middle of a wrapped line they are text
 	return to
 }
 
@@ -51,16 +51,16 @@ func appendTimes(to []byte, c byte, n int64) []byte {
 	return to
 }
 
-// maxRow is how many bytes of room are kept for the text of the next row.
+// maxRow is the maximum capacity, in bytes, kept for the text of the next row.
 const maxRow = 16 << 10
 
-// history is the text of the rows that scrolled off.
+// history is the text of the scrolled-off rows.
 type history struct {
 	joiner
-	head  int64          // bytes that first can return
-	limit int64          // bytes that last returns at most
-	kept  *output.Buffer // the first bytes and the last
-	row   []byte         // room for the text of one row
+	head  int64          // maximum number of bytes that first returns
+	limit int64          // maximum number of bytes that last returns
+	kept  *output.Buffer // the first and last bytes
+	row   []byte         // reused for the text of one row
 }
 
 func newHistory(limit, head int64) history {
@@ -82,13 +82,13 @@ func (h *history) add(lines []*line) {
 	}
 }
 
-// rows are those of a screen, down to the last with text or the cursor's.
+// rows are the rows of a screen, see Screen.shown.
 type rows struct {
 	lines   []*line
-	y, left int // the cursor's row, and how many of its cells are left of the cursor
+	y, left int // the cursor's row, and the number of cells left of the cursor
 }
 
-// before joins rows to the history. It returns what they add to its text, and how long all of it is.
+// before joins rows to the history. It returns the text that they add, and the length of the whole text.
 func (h *history) before(r rows) (rest []byte, length int64) {
 	all := h.joiner
 	for y, l := range r.lines {
@@ -105,7 +105,7 @@ func (h *history) before(r rows) (rest []byte, length int64) {
 	return rest, all.length
 }
 
-// last returns the end of the text of the history and then of a screen's rows, and how many bytes come before it.
+// last returns the end of the whole text, which is the history and a screen's rows, and the number of bytes before it.
 func (h *history) last(lines rows) (text string, start int64) {
 	rest, length := h.before(lines)
 	if int64(len(rest)) > h.limit {
@@ -122,7 +122,7 @@ func (h *history) last(lines rows) (text string, start int64) {
 	return text, length - int64(len(text))
 }
 
-// first returns the beginning of the same text, of at most limit bytes.
+// first returns the beginning of the whole text, at most limit bytes.
 func (h *history) first(lines rows, limit int64) string {
 	limit = clamp(limit, 0, h.head)
 	text, end := h.kept.Head(limit)

@@ -1,6 +1,6 @@
 package screen_test
 
-// The limit, sizes, and callers that come concurrently.
+// The limit, sizes, and concurrent calls.
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 func TestLimit(t *testing.T) {
 	const written = "aé✓😀\r\n日本語\r\n\r\nx\u0301y\r\n"
 	const whole = "aé✓😀\n日本語\n\nx\u0301y\n"
-	for _, rows := range []int{1, 2, 3, 10} { // in the history, on the screen, and on both
+	for _, rows := range []int{1, 2, 3, 10} { // the text is in the history, on the screen, or on both
 		for limit := range len(whole) + 3 {
 			s := screen.New(20, rows, int64(limit), 0)
 			s.Write([]byte(written))
@@ -38,7 +38,7 @@ func TestLimitZero(t *testing.T) {
 	require.True(t, truncated)
 }
 
-// What is blank counts once something follows.
+// Blanks and newlines count towards the limit only once text follows, or if they are before the cursor.
 func TestLimitWithBlanks(t *testing.T) {
 	s := screen.New(20, 3, 10, 0)
 	s.Write([]byte("text" + strings.Repeat("\r\n", 1000)))
@@ -57,7 +57,7 @@ func TestLimitWithBlanks(t *testing.T) {
 	require.Equal(t, strings.Repeat(" ", 9)+"z", text)
 }
 
-// The text of what is shown may be dropped for the limit, and be there again.
+// The limit may truncate the text of the visible alternate screen. The text of the main screen is complete again later.
 func TestLimitInTheAlternateScreen(t *testing.T) {
 	s := screen.New(20, 3, 10, 0)
 	s.Write([]byte("main\x1b[?1049h\x1b[Hmore than the limit"))

@@ -1,6 +1,6 @@
 package screen
 
-// Rows of cells. A row has no cells before something is written to it.
+// Rows of cells. A row does not have cells until a program writes to it.
 
 import (
 	"slices"
@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// maxMarks are the characters without width that a cell can have besides its own.
+	// maxMarks is the maximum number of zero-width characters that a cell has in addition to its own character.
 	maxMarks = 4
-	// tail stands in the second cell of a wide character.
+	// tail marks the second cell of a wide character.
 	tail rune = -1
 )
 
-// line is one row. A line of a program that is longer than the row goes on in the next one: wrapped and continued say
-// so at both ends, since either row may be changed afterwards.
+// line is one row. A program's line continues in the next row if it is longer than a row. wrapped and continued record
+// that in both rows, because either row may change later.
 type line struct {
-	cells     []rune           // 0 where nothing was written
-	marks     [][maxMarks]rune // nil, or as long as cells; from the first 0 on, none
-	end       int              // from here on all cells are 0
-	wrapped   bool             // the text went on in the row below
+	cells     []rune           // 0 for an unwritten cell
+	marks     [][maxMarks]rune // nil, or as long as cells; the first 0 ends the marks of a cell
+	end       int              // all cells from here on are 0
+	wrapped   bool             // the text continued in the row below
 	continued bool             // the first cell was written because the row above was full
 }
 
@@ -32,7 +32,7 @@ func newLines(n int) []*line {
 	return lines
 }
 
-// used is the number of lines down to the last that has text.
+// used returns the number of lines down to the last line with text.
 func used(lines []*line) int {
 	for n := len(lines); n > 0; n-- {
 		if content, _ := lines[n-1].extent(); content > 0 {
@@ -54,7 +54,7 @@ func resetLines(lines []*line) {
 	}
 }
 
-// fit makes the row as long as the screen is wide, and drops what is right of it.
+// fit adapts the row to the width of the screen, and drops the cells beyond it.
 func (l *line) fit(columns int) {
 	if more := columns - len(l.cells); more > 0 {
 		l.cells = append(make([]rune, 0, columns), l.cells...)[:columns]
@@ -67,7 +67,7 @@ func (l *line) fit(columns int) {
 	}
 }
 
-// split makes blanks of a wide character that lies on both sides of a column.
+// split replaces a wide character by blanks if its second cell is at x.
 func (l *line) split(x int) {
 	if x > 0 && x < len(l.cells) && l.cells[x] == tail {
 		l.cells[x-1], l.cells[x] = 0, 0
@@ -81,7 +81,7 @@ func (l *line) clearMarks(from, to int) {
 	}
 }
 
-// overwrite prepares the cells for what the caller then writes into them.
+// overwrite prepares cells for writing. The caller then writes them.
 func (l *line) overwrite(from, to int) {
 	l.split(from)
 	l.split(to)
@@ -104,7 +104,7 @@ func (l *line) erase(from, to int) {
 	}
 }
 
-// blank clears cells; wide characters are split already.
+// blank clears cells. The caller has already split wide characters.
 func (l *line) blank(from, to int) {
 	if to = min(to, l.end); from >= to {
 		return
@@ -116,7 +116,7 @@ func (l *line) blank(from, to int) {
 	}
 }
 
-// insert moves the cells from x on to the right by n, out of the screen, and makes blanks.
+// insert moves the cells from x on to the right by n, and puts n blanks at x. Cells beyond the last column are lost.
 func (l *line) insert(x, n, columns int) {
 	n = min(n, columns-x)
 	l.split(x)
@@ -131,7 +131,7 @@ func (l *line) insert(x, n, columns int) {
 	l.blank(x, x+n)
 }
 
-// remove takes n cells from x on out, and moves those on the right of them to the left.
+// remove removes n cells from x on, and moves the cells right of them to the left.
 func (l *line) remove(x, n, columns int) {
 	n = min(n, columns-x)
 	l.erase(x, x+n)
@@ -142,7 +142,7 @@ func (l *line) remove(x, n, columns int) {
 	l.blank(columns-n, columns)
 }
 
-// mark adds a character without width to the one at x, and reports whether there was room.
+// mark adds a zero-width character to the cell at x, and reports whether there was room.
 func (l *line) mark(x int, c rune) bool {
 	if l.cells[x] == tail {
 		x--
@@ -162,7 +162,7 @@ func (l *line) mark(x int, c rune) bool {
 	return true
 }
 
-// extent returns how many cells there are up to the last that is not blank, and up to the last that was written.
+// extent returns the number of cells up to the last nonblank cell, and up to the last written cell.
 func (l *line) extent() (content, written int) {
 	written = l.end
 	for written > 0 && l.cells[written-1] == 0 {
@@ -177,7 +177,7 @@ func (l *line) extent() (content, written int) {
 
 func (l *line) hasMarks(x int) bool { return l.marks != nil && l.marks[x][0] != 0 }
 
-// appendText appends the first cells, as text.
+// appendText appends the text of the first cells.
 func (l *line) appendText(to []byte, cells int) []byte {
 	to = slices.Grow(to, cells)
 	for x, c := range l.cells[:cells] {

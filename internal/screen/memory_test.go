@@ -1,6 +1,6 @@
 package screen
 
-// That memory is bounded: what is held, counted in the structures.
+// Memory is bounded. The tests count it in the data structures.
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// room is how many cells, marks of cells, and bytes of text may be held.
+// room returns the allocated number of cells, marks of cells, and bytes of text.
 func (s *Screen) room() (cells, marks, text int) {
 	for _, l := range append(append([]*line(nil), s.lines...), s.main...) {
 		cells += cap(l.cells)
@@ -40,14 +40,14 @@ func TestMemoryIsBounded(t *testing.T) {
 		s.Write([]byte(piece))
 		s.Resize(200, 50)
 		cells, marks, text := s.room()
-		require.LessOrEqual(t, cells, 2*2*200*50, "%.20q", piece) // of two screens; a slice may have twice its length
+		require.LessOrEqual(t, cells, 2*2*200*50, "%.20q", piece) // for two screens; capacity may be twice the length
 		require.LessOrEqual(t, marks, 2*2*200*50, "%.20q", piece)
 		require.LessOrEqual(t, cap(s.history.row), maxRow)
 		require.LessOrEqual(t, text, limit+2*head+6+200*maxMarks*8+64<<10, "%.20q", piece)
 	}
 }
 
-// What a screen of the largest size costs before there is text.
+// A screen of the largest size allocates nothing before text arrives.
 func TestEmptyScreenHasNoCells(t *testing.T) {
 	s := New(maxSize, maxSize, 1<<40, 1<<40)
 	cells, marks, text := s.room()
@@ -59,7 +59,8 @@ func TestEmptyScreenHasNoCells(t *testing.T) {
 	require.LessOrEqual(t, text, 8*maxSize)
 }
 
-// A wide character has both of its cells, cells behind the end are empty, and so on, whatever was written.
+// checkLines checks invariants that hold for any input. For example, a wide character has both of its cells, and cells
+// after the end are empty.
 func checkLines(t testing.TB, s *Screen) {
 	require.Len(t, s.lines, s.rows)
 	require.True(t, s.x >= 0 && s.x < s.columns && s.y >= 0 && s.y < s.rows)

@@ -1,49 +1,49 @@
 package screen
 
-// From bytes to characters, and from characters to what a terminal is asked to do: ECMA-48, and the strings of xterm. A
-// sequence is dealt with as display.StripANSI does, which shows the same text to a person. A string (OSC, DCS, SOS, PM,
-// APC) is dropped as it comes. ESC ends it, and so do ST, CAN and SUB; OSC also ends at BEL and before a line end, so
-// that a title which is cut off hides no more than its line. A string of another kind that never ends hides all that
-// follows, as on a terminal.
+// Parsing of bytes into characters and escape sequences, according to ECMA-48, with xterm's strings. The parser handles
+// a sequence as display.StripANSI does, which shows the same text to the user. It drops strings (OSC, DCS, SOS, PM,
+// APC) as they arrive. ESC, ST, CAN and SUB end a string. An OSC also ends at BEL and before a line end, so that a
+// truncated title hides only the rest of its line. Any other string without an end hides all text after it, as on a
+// terminal.
 
 import "unicode/utf8"
 
 const (
 	esc         = 0x1b
-	maxArgs     = 16   // of a sequence; more are dropped
-	maxArgument = 9999 // larger ones are taken for it
+	maxArgs     = 16   // maximum number of arguments of a sequence; more are dropped
+	maxArgument = 9999 // larger arguments are reduced to this
 )
 
-// state is where the input is in a sequence.
+// state is the state of the parser.
 type state int
 
 const (
 	ground       state = iota
-	escape             // after ESC, with intermediate bytes or not
+	escape             // after ESC and any intermediate bytes
 	control            // in a CSI sequence
 	oscString          // OSC
 	hiddenString       // DCS, SOS, PM, APC
 )
 
-// parser is what is kept of the input. The zero value is ready.
+// parser is the parser's state between bytes. The zero value is ready to use.
 type parser struct {
 	held      [utf8.UTFMax]byte // an unfinished character
 	heldBytes int
 
 	state          state
 	sequence       sequence
-	carriageReturn bool // was the last character, in an OSC
+	carriageReturn bool // in an OSC, the last character was CR
 }
 
-// sequence is what has come of a sequence.
+// sequence is the part of a CSI sequence read so far.
 type sequence struct {
-	prefix, intermediate byte // 0 if there is none
+	prefix, intermediate byte // or 0
 	arguments            [maxArgs]int
-	last                 int // the argument that digits belong to
+	last                 int // index of the argument being read
 	odd                  bool
 }
 
-// argument returns an argument, or what stands for a missing one and for 0.
+// argument returns the argument i. If it is absent or 0, argument returns missing.
 func (q *sequence) argument(i, missing int) int {
 	if n := q.arguments[i]; n > 0 {
 		return n
@@ -63,7 +63,7 @@ func (s *Screen) write(p []byte) {
 		}
 	}
 	for len(p) > 0 {
-		if s.takesRuns() { // first: else each byte of a sequence would look at all that follow
+		if s.takesRuns() { // otherwise each byte of a sequence would scan all following bytes
 			if n := plainPrefix(p); n > 0 {
 				s.run(p[:n])
 				p = p[n:]
@@ -83,17 +83,17 @@ func (s *Screen) write(p []byte) {
 	}
 }
 
-// plainPrefix is how many characters of ASCII there are before the first control character or other byte.
+// plainPrefix returns the number of ASCII characters before the first control character or non-ASCII byte.
 func plainPrefix(p []byte) int {
 	for i, c := range p {
-		if c-0x20 >= 0x5f { // below 0x20, too
+		if c-0x20 >= 0x5f { // also true below 0x20
 			return i
 		}
 	}
 	return len(p)
 }
 
-// takesRuns reports whether all ASCII characters that follow are text, or part of a string.
+// takesRuns reports whether ASCII characters are now text or part of a string.
 func (s *Screen) takesRuns() bool { return s.state != escape && s.state != control }
 
 func (s *Screen) run(p []byte) {
@@ -103,7 +103,7 @@ func (s *Screen) run(p []byte) {
 	s.carriageReturn = false
 }
 
-// next takes a character.
+// next handles one character.
 func (s *Screen) next(c rune) {
 	switch {
 	case c == 0x18 || c == 0x1a: // CAN, SUB
@@ -115,10 +115,10 @@ func (s *Screen) next(c rune) {
 	case s.state == hiddenString:
 	case s.state == oscString:
 		s.inOSC(c)
-	case c < 0x20: // has its effect in the middle of a sequence
+	case c < 0x20: // takes effect even inside a sequence
 		s.execute(byte(c))
 	case c == 0x7f:
-	case s.state == ground || c >= 0x80: // no sequence has it
+	case s.state == ground || c >= 0x80: // c >= 0x80 cannot be part of a sequence
 		s.state = ground
 		s.print(c)
 	case s.state == escape:
@@ -128,7 +128,8 @@ func (s *Screen) next(c rune) {
 	}
 }
 
-// inOSC ends the string before a line end, which is CR LF on a PTY, and else drops the character.
+// inOSC handles a character in an OSC string. BEL ends the string. A line end, which is CR LF on a PTY, also ends
+// it, and is then executed. All other characters are dropped.
 func (s *Screen) inOSC(c rune) {
 	switch {
 	case c == '\a':
@@ -155,7 +156,7 @@ func (s *Screen) inEscape(c byte) {
 	}
 }
 
-// introduce takes the byte after ESC, or that of a control character which stands for both.
+// introduce handles the byte after ESC, or the equivalent byte of a C1 control character.
 func (s *Screen) introduce(c byte) {
 	switch c {
 	case '[':
@@ -170,7 +171,7 @@ func (s *Screen) introduce(c byte) {
 	}
 }
 
-// inControl takes a byte of a CSI sequence.
+// inControl handles a byte of a CSI sequence.
 func (s *Screen) inControl(c byte) {
 	q := &s.sequence
 	switch {
@@ -187,7 +188,7 @@ func (s *Screen) inControl(c byte) {
 		q.prefix = c
 	case c == ';':
 		q.last++
-	case c == ':': // only colours have those
+	case c == ':': // only used for colours
 		q.odd = true
 	case q.last < maxArgs:
 		n := &q.arguments[q.last]

@@ -1,6 +1,6 @@
 package screen_test
 
-// What programs write, and what an agent reads of it.
+// Output of real programs, and the text that an agent reads.
 
 import (
 	"math/rand/v2"
@@ -91,7 +91,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// Ordinary text is what a pipe would have carried.
+// For ordinary text, the result is the same as from a pipe.
 func TestTextIsThatOfAPipe(t *testing.T) {
 	words := []string{"a", "go", "test", "ok", "é", "日本", "🙂", "e\u0301", "ノ", "=", "0.123s", "שלום", "\u200fx",
 		"👩\u200d👩\u200d👧", "\ufeff"}
@@ -111,7 +111,7 @@ func TestTextIsThatOfAPipe(t *testing.T) {
 	}
 }
 
-// A sequence ends where display.StripANSI, which shows the same output to a person, says that it ends.
+// A sequence ends at the same place as in display.StripANSI, which shows the same output to the user.
 func TestSequencesEndAsForStripANSI(t *testing.T) {
 	pieces := []string{
 		"\x1b]", "\x1bP", "\x1b[", "\x1b_", "\x1b^", "\x1bX", "\x1b", "\x1b(", "\u009d", "\u009b", "\u0090", "2;",
@@ -129,7 +129,7 @@ func TestSequencesEndAsForStripANSI(t *testing.T) {
 				return -1
 			}
 			return c
-		}, display.StripANSI(b.String()+"\x18.")) // without empty lines at the end
+		}, display.StripANSI(b.String()+"\x18.")) // the full stop avoids empty lines at the end
 		require.Equal(t, want, textOf(t, 1000, 3, b.String()+"\x18."), "%q", b.String())
 	}
 }

@@ -1,15 +1,15 @@
-// Package screen turns what programs write to a terminal into plain text. A Screen takes the bytes as they come from a
-// PTY, interprets them as a terminal does, and returns what is left in the end: without escape sequences, with what was
-// redrawn only once, and with the lines that scrolled off before those on the screen. Text that a program clears from
-// the whole screen is kept, as if it had scrolled off, since an agent may need it. Frames are not kept: text written
-// after such a clearing, if nothing has scrolled off since.
+// Package screen converts terminal output to plain text. A Screen interprets the bytes read from a PTY as a terminal
+// does, and returns the final text, without escape sequences. Redrawn text appears only once. Lines that scrolled off
+// precede the lines on the screen. When a program clears the whole screen, the Screen keeps the text as if it had
+// scrolled off, because the agent may need it. It does not keep frames. A frame is the text written after such a clear,
+// if nothing has scrolled off since then.
 //
-// The package keeps no colours, titles or pictures, answers no query, and starts no goroutine. It imports the standard
-// library and internal/output, which holds the lines that scrolled off. Whatever is written, memory is bounded by the
-// limit and the size of the screen, and the time that a byte takes by the size of the screen.
+// The package discards colours, titles and pictures, does not answer queries, and does not start goroutines. It imports
+// only the standard library and internal/output, which keeps the scrolled-off lines. For any input, the limit and the
+// size of the screen bound the memory, and the size of the screen bounds the time per byte.
 package screen
 
-// A Screen: its state, and what its callers do with it.
+// Type Screen: its state and its methods for callers.
 
 import (
 	"math"
@@ -17,44 +17,44 @@ import (
 	"unicode/utf8"
 )
 
-const maxSize = 1000 // columns, and rows
+const maxSize = 1000 // maximum number of columns and of rows
 
-// CellBytes is how many bytes of memory a character of the screen takes at the most, on both screens together.
+// CellBytes is the maximum memory per character cell, in bytes, for the main and the alternate screen together.
 const CellBytes = 40
 
-// Screen is a terminal's screen and the text that scrolled off it. Its methods are safe for concurrent use, and wait
-// for nothing but each other.
+// A Screen is a terminal's screen and the text that scrolled off it. Its methods may be called concurrently. They block
+// only while another call holds the lock.
 type Screen struct {
-	mu      sync.Mutex // over work in memory
+	mu      sync.Mutex // held only while working in memory
 	history history
 
 	columns, rows int
-	lines         []*line // those that are shown: rows of them
-	alternate     bool    // is shown
-	frame         bool    // the main screen was cleared, and nothing has scrolled off since
-	main          []*line // the main screen's while the alternate one is shown
-	top, bottom   int     // the first and last row that scroll
+	lines         []*line // the visible lines, as many as rows
+	alternate     bool    // the alternate screen is visible
+	frame         bool    // the main screen was cleared, and nothing has scrolled off since then
+	main          []*line // lines of the main screen while the alternate screen is visible
+	top, bottom   int     // first and last row of the scrolling region
 	tabs          [maxSize]bool
 
 	cursor
-	saved, hiddenSaved cursor // by DECSC, on the screen that is shown and on the other one
+	saved, hiddenSaved cursor // saved by DECSC, for the visible and the hidden screen
 	autowrap, insert   bool
-	last               rune // what REP repeats; 0 if there is nothing
+	last               rune // the character that REP repeats, or 0
 
 	parser
 }
 
-// cursor is where the next character goes, and what DECSC saves with it.
+// cursor is the position of the next character, and the other state that DECSC saves.
 type cursor struct {
 	x, y    int
-	pending bool    // the last column was written: the next character goes to the next row, with autowrap
-	origin  bool    // rows count from the top margin
-	drawing [2]bool // whether G0 and G1 are the line-drawing characters
-	set     int     // which of both is in use
+	pending bool    // the last column is written, so that with autowrap the next character starts a row
+	origin  bool    // row numbers start at the top margin
+	drawing [2]bool // whether G0 and G1 are the line-drawing set
+	set     int     // the set in use, 0 or 1
 }
 
-// New returns an empty screen. columns and rows are moved into 1 to 1000. Text returns at most limit bytes, and Head at
-// most head bytes.
+// New returns an empty Screen. It limits columns and rows to the range 1 to 1000. Text returns at most limit bytes, and
+// Head at most head bytes.
 func New(columns, rows int, limit, head int64) *Screen {
 	s := &Screen{columns: clamp(columns, 1, maxSize), rows: clamp(rows, 1, maxSize)}
 	s.history = newHistory(clamp(limit, 0, math.MaxInt64/4), clamp(head, 0, math.MaxInt64/4))
@@ -66,7 +66,8 @@ func New(columns, rows int, limit, head int64) *Screen {
 
 func clamp[T int | int64](n, least, most T) T { return min(max(n, least), most) }
 
-// Write takes what a program wrote, cut anywhere. An unfinished UTF-8 character at the end waits for the next call.
+// Write interprets program output, in pieces of any size. An unfinished UTF-8 character at the end waits for the next
+// call.
 func (s *Screen) Write(p []byte) {
 	if len(p) == 0 {
 		return
@@ -76,8 +77,8 @@ func (s *Screen) Write(p []byte) {
 	s.write(p)
 }
 
-// Finish indicates that the program's output is complete: of an unfinished UTF-8 character at the end, each byte
-// becomes U+FFFD. More may be written all the same.
+// Finish reports that the program's output is complete. Each byte of an unfinished UTF-8 character at the end becomes
+// U+FFFD. Write may still be called.
 func (s *Screen) Finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,9 +87,9 @@ func (s *Screen) Finish() {
 	}
 }
 
-// Resize changes the size, with New's bounds. Lines are not wrapped anew: a row keeps what is right of a narrower
-// screen until something is written to the row or erased in it. Rows that a lower screen has no room for, down to the
-// cursor and the last row with text, scroll off at the top. The margins are reset.
+// Resize changes the size, with the same bounds as New. It does not rewrap lines: on a narrower screen, a row keeps the
+// cells beyond the last column until the program writes to the row or erases in it. On a screen with fewer rows, the
+// surplus rows scroll off at the top; empty rows below the cursor and the text do not count. Resize resets the margins.
 func (s *Screen) Resize(columns, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,14 +112,14 @@ func (s *Screen) Resize(columns, rows int) {
 	s.columns, s.rows, s.top, s.bottom = columns, rows, 0, rows-1
 }
 
-// Size returns the size.
+// Size returns the number of columns and rows.
 func (s *Screen) Size() (columns, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.columns, s.rows
 }
 
-// resizeLines returns as many lines as there are rows, and how many were taken off at the top.
+// resizeLines returns exactly rows lines, and the number of lines removed at the top.
 func (s *Screen) resizeLines(lines []*line, rows, y int, main bool) ([]*line, int) {
 	off := max(0, max(y+1, used(lines))-rows)
 	if main {
@@ -131,28 +132,28 @@ func (s *Screen) resizeLines(lines []*line, rows, y int, main bool) ([]*line, in
 	return append([]*line(nil), lines[:rows]...), off
 }
 
-// Text returns the lines that scrolled off and the lines of the screen, with '\n' between them. A line that wrapped is
-// one line. Blanks at the end of a line and empty lines at the end are left out, but not blanks that were written
-// before the cursor on its row. The text ends with a newline if the cursor is below the last line, as after a program
-// that ended its last line. While the alternate screen is shown it stands in place of the main one.
+// Text returns the scrolled-off lines and the lines of the screen, separated by '\n'. A wrapped line is one line. Text
+// omits blanks at the end of a line and empty lines at the end, except for blanks written before the cursor in its row.
+// The text ends with a newline if the cursor is below the last line, as after a program that ended its last line. While
+// the alternate screen is visible, Text returns its lines instead of those of the main screen.
 //
-// The text is valid UTF-8 without control characters except '\n', of at most the limit: the last characters, as many
-// as there is room for. start is how many bytes come before them.
+// The text is valid UTF-8 without control characters except '\n'. If it is longer than the limit, Text returns as many
+// of the last characters as fit. start is the number of bytes before them.
 func (s *Screen) Text() (text string, start int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.last(s.shown())
 }
 
-// Head returns the first characters of the same text, of at most limit bytes and what New was asked for. They can
-// change as long as they stand on the screen.
+// Head returns the first characters of the same text, as many as fit into limit bytes and into New's head. They can
+// change while they are on the screen.
 func (s *Screen) Head(limit int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.first(s.shown(), limit)
 }
 
-// shown are the rows down to the last with text or the cursor's.
+// shown returns the rows down to the last row with text or the cursor's row, whichever is lower.
 func (s *Screen) shown() rows {
 	left := s.x
 	if s.pending {

@@ -1,6 +1,6 @@
 package screen_test
 
-// What each sequence does to the text.
+// The effect of each sequence on the text.
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// cutText returns a screen's text, and whether something was cut off before it.
+// cutText returns a screen's text, and whether its beginning was truncated.
 func cutText(s *screen.Screen) (text string, truncated bool) {
 	text, start := s.Text()
 	return text, start > 0
 }
 
-// textOf returns the text of a small screen that everything was written to.
+// textOf returns the text of a new screen after writing written to it.
 func textOf(t testing.TB, columns, rows int, written string) string {
 	s := screen.New(columns, rows, 1<<20, 0)
 	s.Write([]byte(written))
@@ -27,7 +27,7 @@ func textOf(t testing.TB, columns, rows int, written string) string {
 	return text
 }
 
-// numbered are the lines "1" to "n", each ended.
+// numbered returns the lines "1" to "n", each with a line end.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -37,7 +37,7 @@ func numbered(n int) string {
 }
 
 func TestSequences(t *testing.T) {
-	const eight = "abcdefgh\r\nABCDEFGH\r\n12345678" // the cursor waits after the last column
+	const eight = "abcdefgh\r\nABCDEFGH\r\n12345678" // after it, the cursor waits beyond the last column
 	for _, test := range []struct{ what, written, text string }{
 		{"nothing", "", ""},
 		{"no line end", "a", "a"},
@@ -58,7 +58,7 @@ func TestSequences(t *testing.T) {
 		{"other control characters", "a\x00\x01\a\x05\x7fb\x1d", "ab"},
 		{"scrolled off", numbered(9), "1\n2\n3\n4\n5\n6\n7\n8\n9\n"},
 
-		{"HT", "a\tb", "a      b"}, // the last column is the 8th
+		{"HT", "a\tb", "a      b"}, // column 8 is the last
 		{"HT, then wrapped", "a\tbc", "a      bc"},
 		{"HT in the last column", "abcdefg\tx", "abcdefg x"},
 		{"HT after the last column", "abcdefgh\tx", "abcdefgh x"},

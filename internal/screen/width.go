@@ -1,13 +1,13 @@
 package screen
 
-// How many cells a character takes. The standard library knows the characters without width; of those that take two
-// cells it has no table, and a module for one would be a fifth of the library's dependencies. A width that is wrong
-// moves text by a column where a program places the cursor by counting, and loses nothing.
+// The width of characters, in cells. The standard library knows the zero-width characters, but it does not have a table
+// of wide characters, and a module for one would be a fifth of the library's dependencies. A wrong width loses no text.
+// It only shifts text by a column if a program positions the cursor by counting cells.
 
 import "unicode"
 
-// wide are the characters with East Asian Width W or F (Unicode Standard Annex 11), and what lies between them without
-// being assigned.
+// wide has the characters with East Asian Width W or F (Unicode Standard Annex 11), and unassigned characters between
+// them.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x2329, 0x232a, 1}, {0x23e9, 0x23ec, 1}, {0x23f0, 0x23f3, 3},
@@ -32,14 +32,14 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// width returns 0, 1 or 2. A soft hyphen takes a cell.
+// width returns the number of cells that c takes: 0, 1 or 2. A soft hyphen takes one cell.
 func width(c rune) int {
 	switch {
-	case c < 0x300, c >= 0x2500 && c < 0x25a0: // letters of Europe, and boxes
+	case c < 0x300, c >= 0x2500 && c < 0x25a0: // European letters and box drawing
 		return 1
 	case c >= 0x4e00 && c < 0xa000, c >= 0xac00 && c < 0xd7a4, c >= 0x30a0 && c < 0x3100, c >= 0x3041 && c < 0x3097:
 		return 2 // Han, Hangul, Katakana, Hiragana
-	case c >= 0x1160 && c < 0x1200: // vowels and final consonants of Hangul
+	case c >= 0x1160 && c < 0x1200: // Hangul vowels and final consonants
 		return 0
 	case unicode.In(c, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0

@@ -36,7 +36,7 @@ type Reader struct {
 	pipe     *os.File // nil while readBatched reads; only run changes it
 	drains   []func() // called once the pipe's present contents are in the sink
 	stopping bool
-	over     bool // the sink is closed, and Drain calls done at once
+	over     bool // the sink is closed, and Drain calls done immediately
 }
 
 // Start starts copying in a new goroutine, which it adds to busy. The pipe must support deadlines; the Reader closes
@@ -97,7 +97,7 @@ func (r *Reader) Over() bool {
 	return r.over
 }
 
-// past is a deadline that interrupts a read at once.
+// past is a deadline that interrupts a read immediately.
 var past = time.Unix(1, 0)
 
 // interrupt makes the current or the next read return.

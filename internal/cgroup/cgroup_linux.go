@@ -22,7 +22,7 @@ import (
 // (cgroup.procs and cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). A process can leave it only by writing to
 // cgroup.procs of another cgroup below the same parent, if permitted.
 //
-// On a nil Cgroup, PIDs returns nothing, Limit fails with fs.ErrNotExist, and the other methods do nothing. The methods
+// On a nil Cgroup, PIDs returns nothing, Limit returns fs.ErrNotExist, and the other methods do nothing. The methods
 // may be called concurrently, but not during or after Remove.
 type Cgroup struct {
 	dir *os.File
@@ -68,7 +68,7 @@ func Open(path string) (*Cgroup, error) {
 }
 
 // Limit limits the total use of the cgroup's processes: "Memory" in bytes, or the number of "Processes". The caller
-// must call it before starting a process. It returns the value as adjusted by the kernel. It fails with fs.ErrNotExist
+// must call it before starting a process. It returns the value as adjusted by the kernel. It returns fs.ErrNotExist
 // if the parent does not delegate the controller (cgroup.subtree_control), or for any other name.
 func (c *Cgroup) Limit(name string, value uint64) (uint64, error) {
 	file := map[string]string{"Memory": "memory.max", "Processes": "pids.max"}[name]

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Writer appends to a Buffer, for output that does not come from a pipe. Its methods may be called concurrently. They
-// block only while another call holds the lock.
+// A Writer appends to a Buffer, for output that does not come from a pipe. Its methods are safe for concurrent use.
+// They block only while another call holds the lock.
 type Writer struct {
 	mu     sync.Mutex // held only while copying in memory
 	buffer *Buffer
@@ -16,7 +16,7 @@ type Writer struct {
 // NewWriter returns a Writer for b. It must be the only writer of b.
 func NewWriter(b *Buffer) *Writer { return &Writer{buffer: b} }
 
-// Write appends a copy of p. After Close it fails with os.ErrClosed.
+// Write appends a copy of p. After Close it returns os.ErrClosed.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -44,7 +44,7 @@ func NewVerifier() *Verifier { return &Verifier{make(chan struct{}, maxReads)} }
 
 // Read reads a program and, if it is a script, its interpreters; dir is the script's working directory. unverified
 // lists the files whose contents will not be compared, because they are larger than MaxVerifiedSize or not readable.
-// Read fails with the context's cause if ctx ends.
+// Read returns the context's cause if ctx is done.
 func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents, unverified []string, err error) {
 	defer v.begin(ctx)()
 	for name := program; name != "" && len(all) <= maxInterpreters; {
@@ -63,8 +63,8 @@ func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents,
 	return all, unverified, nil
 }
 
-// Unchanged reports whether the files are still the same, with the same contents. It fails with the context's cause if
-// ctx ends.
+// Unchanged reports whether the files are still the same, with the same contents. It returns the context's cause if
+// ctx is done.
 func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	if all == nil {
 		return true, nil
@@ -83,7 +83,8 @@ func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	return true, nil
 }
 
-// begin waits until fewer than maxReads reads are in progress, or until ctx ends. The caller calls end after its read.
+// begin waits until fewer than maxReads reads are in progress, or until ctx is done. The caller calls end after its
+// read.
 func (v *Verifier) begin(ctx context.Context) (end func()) {
 	select {
 	case v.reads <- struct{}{}:
@@ -145,7 +146,7 @@ func interpreter(head []byte) string {
 	return string(line)
 }
 
-// untilDone is a Reader that fails once ctx has ended.
+// untilDone is a Reader that fails once ctx is done.
 type untilDone struct {
 	ctx context.Context
 	io.Reader

@@ -2,7 +2,7 @@
 // not support other systems. On Linux it also signals a process through a handle that cannot refer to any other
 // process. It imports only the standard library and x/sys, and does not know about process trees. The caller closes
 // each Handle and Counters, and distinguishes errors about a process (IsGone, fs.ErrPermission) from local errors,
-// such as EMFILE. The functions may be called concurrently.
+// such as EMFILE. The functions are safe for concurrent use.
 package procfs
 
 // ID identifies a process uniquely until the next boot, unless the system reuses its number within a clock tick.

@@ -59,9 +59,8 @@ func parseTable(lines []byte) ([]Process, error) {
 		seconds := int64(binary.NativeEndian.Uint64(lines[kinfoStart:]))
 		microseconds := int64(binary.NativeEndian.Uint64(lines[kinfoStart+8:]))
 		table = append(table, Process{
-			// The start time is the boot time plus the time since boot, so it changes when the clock is set. A
-			// process found before the change then counts as a different process, and may or may not be found
-			// again.
+			// The start time is the boot time plus the time since boot, so it changes when the clock is set. A process
+			// found before the change then counts as a different process, and may or may not be found again.
 			ID:     ID{number(kinfoPid), uint64(seconds*1e6 + microseconds)},
 			Parent: number(kinfoParent), Group: number(kinfoGroup), Session: number(kinfoSid),
 			Exited: lines[kinfoState] == zombie,

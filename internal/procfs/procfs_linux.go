@@ -21,7 +21,7 @@ import (
 // concurrently, but not during or after Close.
 type Handle struct{ dir int }
 
-// Open opens the process with the number pid; Handle.Process identifies it. It fails with fs.ErrNotExist if the process
+// Open opens the process with the number pid; Handle.Process identifies it. It returns fs.ErrNotExist if the process
 // does not exist. After an error, the methods of the Handle fail.
 func Open(pid int) (Handle, error) {
 	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
@@ -219,7 +219,7 @@ func (h Handle) read(name string, p []byte) (int, error) {
 	return retry(func() (int, error) { return unix.Read(fd, p) })
 }
 
-// Read returns the entry of a process. It fails with fs.ErrNotExist or syscall.ESRCH if the process does not exist.
+// Read returns the entry of a process. It returns fs.ErrNotExist or syscall.ESRCH if the process does not exist.
 func Read(pid int) (Process, error) {
 	h, err := Open(pid)
 	if err != nil {

@@ -22,8 +22,8 @@ const maxSize = 1000 // maximum number of columns and of rows
 // CellBytes is the maximum memory per character cell, in bytes, for the main and the alternate screen together.
 const CellBytes = 40
 
-// A Screen is a terminal's screen and the text that scrolled off it. Its methods may be called concurrently. They block
-// only while another call holds the lock.
+// A Screen is a terminal's screen and the text that scrolled off it. Its methods are safe for concurrent use. They
+// block only while another call holds the lock.
 type Screen struct {
 	mu      sync.Mutex // held only while working in memory
 	history history

@@ -83,8 +83,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the value of clientCapabilities for initialize. The Handler refuses requests that they do not
-// cover.
+// Capabilities returns the value of clientCapabilities for initialize. The Handler refuses requests beyond them.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {

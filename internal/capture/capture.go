@@ -1,6 +1,6 @@
 // Package capture copies a command's output from a pipe or a PTY into a Sink. Each pipe has its own goroutine, parked
-// in Go's poller while the pipe is empty. The package imports only the standard library and x/sys. The caller passes a
-// file that supports deadlines, and calls Stop or waits until every writer has closed it.
+// in Go's poller while the pipe is empty. The caller passes a file that supports deadlines, and calls Stop or waits
+// until every writer has closed it.
 package capture
 
 import (
@@ -80,8 +80,7 @@ func (r *Reader) Drain(done func()) {
 	r.interrupt()
 }
 
-// Stop drains the pipe, closes it and the sink, and then returns. It does not wait for processes that still have the
-// pipe open for writing.
+// Stop drains the pipe, and closes it and the sink. It does not wait for processes that have the pipe open for writing.
 func (r *Reader) Stop() {
 	r.mu.Lock()
 	r.stopping = true
@@ -159,8 +158,7 @@ func call(functions []func()) {
 // serve handles Drain and Stop, and reports whether to continue reading.
 func (r *Reader) serve() bool {
 	for {
-		// To miss no drain, clear the deadline before taking the list: Drain adds to the list and then sets the
-		// deadline.
+		// Clear the deadline before taking the list: Drain adds to the list and then sets the deadline.
 		r.pipe.SetReadDeadline(time.Time{})
 		r.mu.Lock()
 		drains := r.drains

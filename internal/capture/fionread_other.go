@@ -2,6 +2,5 @@
 
 package capture
 
-// fionread is the ioctl that returns the number of unread bytes in a pipe: _IOR('f', 127, int), the same on macOS and
-// the BSDs.
+// fionread is the ioctl that returns the number of unread bytes in a pipe: _IOR('f', 127, int).
 const fionread = 0x4004667f

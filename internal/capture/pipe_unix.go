@@ -15,8 +15,7 @@ import (
 // readPipe reads from a pipe.
 func readPipe(pipe *os.File, p []byte) (int, error) { return pipe.Read(p) }
 
-// unread returns the number of unread bytes in a pipe. It fails with io.EOF if the pipe is empty and every writer has
-// closed it.
+// unread returns the number of unread bytes in a pipe. It fails with io.EOF if the pipe is empty and closed.
 func unread(pipe *os.File) (n int, err error) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPTY is more than the capacity of a PTY. On Linux, a PTY holds 4 KiB in the line discipline, 8 KiB before it, and
-// the last write.
+// maxPTY is more than a PTY holds: on Linux, 4 KiB in the line discipline, 8 KiB before it, and the last write.
 const maxPTY = 64 << 10
 
 // readPTY reads the master until it is empty, or until it has read more bytes than a PTY can hold, so that everything

@@ -45,8 +45,7 @@ func Make(parent, name string) (*Cgroup, error) {
 	return &Cgroup{dir}, nil
 }
 
-// Open opens an existing cgroup, such as that of another process. It returns nil if the path does not exist, and fails
-// if the path is not that of a cgroup.
+// Open opens an existing cgroup. It returns nil if the path does not exist, and fails if it is not that of a cgroup.
 func Open(path string) (*Cgroup, error) {
 	dir, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +81,7 @@ func (c *Cgroup) Limit(name string, value uint64) (uint64, error) {
 	return value, err
 }
 
-// withoutSwap prevents swapping beyond the memory limit, and makes the kernel kill the whole tree if it runs out of
-// memory.
+// withoutSwap prevents swapping beyond the memory limit, and makes the kernel kill the whole tree when out of memory.
 func (c *Cgroup) withoutSwap() error {
 	for file, value := range map[string]uint64{"memory.swap.max": 0, "memory.oom.group": 1} {
 		if _, err := c.set(file, value); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,4 @@
-// Package latch provides a Latch: an event that happens once, available as a channel and as callbacks. It imports only
-// the standard library.
+// Package latch provides a Latch: an event that happens once, available as a channel and as callbacks.
 package latch
 
 import (

@@ -1,5 +1,4 @@
-// Package life ends process trees step by step: each step is a signal and a wait, and the last one is SIGKILL. It
-// imports only latch.
+// Package life ends process trees step by step: each step is a signal and a wait, and the last one is SIGKILL.
 package life
 
 import (

@@ -83,8 +83,7 @@ func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	return true, nil
 }
 
-// begin waits until fewer than maxReads reads are in progress, or until ctx is done. The caller calls end after its
-// read.
+// begin waits until fewer than maxReads reads are in progress, or ctx is done. The caller calls end after its read.
 func (v *Verifier) begin(ctx context.Context) (end func()) {
 	select {
 	case v.reads <- struct{}{}:

@@ -26,8 +26,7 @@ func (d dirHandle) path(string) string { return "/proc/self/fd/" + strconv.Itoa(
 
 func (d dirHandle) close() { unix.Close(int(d)) }
 
-// changeTime returns the time of the last change to a file's contents or inode. Unlike the modification time, no
-// process can set it.
+// changeTime returns the time of the last change to a file's contents or inode, which no process can set.
 func changeTime(info os.FileInfo) syscall.Timespec {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ctim

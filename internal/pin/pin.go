@@ -1,10 +1,7 @@
-// Package pin pins the program and the directory of a decision, so that no other program or directory is used
-// instead. A File detects that its path leads to another file, or that a process wrote to the file. A Dir
-// stays the same directory even if its path later leads elsewhere (on Linux). A Verifier compares the contents of a
-// program and its interpreters.
-//
-// The package imports only the standard library and x/sys, and does not know about commands or policies. Callers pass
-// paths without symbolic links.
+// Package pin pins the program and the directory of a decision, so that no other program or directory is used instead.
+// A File detects that its path leads to another file, or that a process wrote to the file. A Dir stays the same
+// directory even if its path later leads elsewhere (on Linux). A Verifier compares the contents of a program and its
+// interpreters. Callers pass paths without symbolic links.
 package pin
 
 import (
@@ -67,8 +64,7 @@ func OpenDir(path string) (*Dir, error) {
 // Unchanged reports whether the path still leads to this directory.
 func (d *Dir) Unchanged() bool { return d.file.Unchanged() }
 
-// Path returns a path of the directory. It is valid in this process, and in a child process until the child executes
-// its program.
+// Path returns a path of the directory, valid in this process and in a child until it executes its program.
 func (d *Dir) Path() string { return d.open.path(d.file.path) }
 
 // Close closes the directory.

@@ -14,8 +14,7 @@ import (
 // End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx is done; it then
 // returns the process IDs of the running members. The signal is sent at least once, even if ctx has already ended.
 //
-// End looks for the members before it sends the first signal, because the signal may destroy the evidence that a
-// process is a member.
+// End looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some

@@ -96,8 +96,7 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Err }
 
-// ErrReaped means that the leader's exit status is lost: another part of the host's program reaped the leader, or made
-// the system reap it.
+// ErrReaped means that the leader's exit status is lost, because another part of the host's program reaped it.
 var ErrReaped = errors.New("another part of this program reaped the command's process, so how it ended is not known")
 
 // ErrForeignGroup is returned by StartCmd for a command configured to join another process group or take the terminal.
@@ -172,8 +171,7 @@ func (s *ExitStatus) SetExit(exit Exit, err error) {
 // hasExited reports whether the leader's exit is known, or known to be unobservable.
 func (s *ExitStatus) hasExited() bool { return s.known.IsSet() }
 
-// pause waits until the leader exits, atMost has passed, or ctx is done. If the leader has already exited, only the
-// other two count.
+// pause waits until the leader exits, unless it already has, atMost has passed, or ctx is done.
 func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()

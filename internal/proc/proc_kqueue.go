@@ -59,8 +59,7 @@ type Tree struct {
 	closed bool
 }
 
-// Start starts a command in its own session. It returns the errors of os/exec, or a *LimitError if spec has a
-// limit: no limit can be enforced here.
+// Start starts a command in its own session. It returns the errors of os/exec, or a *LimitError if spec has a limit.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -174,8 +173,7 @@ func (t *Tree) openQueue() (err error) {
 }
 
 // awaitExit returns when the leader has exited and is a zombie, or is about to become one: XNU's proc_exit posts
-// NOTE_EXIT, then sets SZOMB, so reap may have to wait for that. The leader's files are already closed (fdt_invalidate
-// comes first).
+// NOTE_EXIT, then sets SZOMB, so reap may have to wait. The leader's files are already closed (fdt_invalidate).
 func (t *Tree) awaitExit() (Exit, error) {
 	await := t.queue.next
 	if t.early {
@@ -198,8 +196,7 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited. Otherwise the leader keeps running. Close leaves a leader started by
-// StartCmd to cmd.Wait.
+// Close reaps the leader if it has exited; a running one keeps running. cmd.Wait reaps the leader of StartCmd.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -226,14 +223,12 @@ func reap(pid int) {
 }
 
 // End sends a signal to the members that exist when it begins. It also sends SIGKILL to processes started later (see
-// end_linux.go). It returns when the tree has no running process, or when ctx is done; it then returns the process IDs
-// of the running members.
+// end_linux.go). It returns when the tree has no running process or ctx is done, with the IDs of the running members.
 //
 // Neither reading the process table nor signalling the group is atomic: XNU first lists the process IDs, then visits
 // them, and skips a process during its fork (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). The parent of that process
 // is in the list, and is only missed if it exits before it is visited; by then the child is visible. So the tree is
-// gone when a scan finds nothing, End sends SIGKILL to the group, which reaches such a child, and another scan finds
-// nothing.
+// gone when one scan finds nothing, and another one after SIGKILL to the group, which reaches such a child.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
 	var since procfs.ID // right before the first signal
@@ -359,8 +354,7 @@ func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
 	}) == nil
 }
 
-// exitQueue is a kqueue that waits for a process's exit. Closing it ends the wait. A child does not inherit it (man 2
-// kqueue).
+// exitQueue is a kqueue that waits for a process's exit. Closing it ends the wait. A child does not inherit it.
 //
 // Closing a kqueue wakes the thread that waits on it on macOS (kqueue_drain) but not on FreeBSD. On both, the
 // descriptor may already belong to another file before that thread returns. So close wakes the thread, and waits until

@@ -1,7 +1,6 @@
 package proc
 
-// This file implements Tree on Linux: its start, its exit (seen through a pidfd), signals to its group, and its
-// reaping.
+// This file implements Tree on Linux: its start, its exit (seen through a pidfd), signals to its group, its reaping.
 
 import (
 	"cmp"
@@ -118,8 +117,7 @@ func replace(standard *uintptr, file *os.File) {
 func (t *Tree) KeepDetached() { t.keeps = true }
 
 // openStandard opens the command's standard input and output: either the PTY, which the tree keeps, or the null device
-// and a pipe, which the caller closes. It does not use os.Pipe, which would also put the pipe's write end into Go's
-// poller.
+// and a pipe, which the caller closes. os.Pipe would also put the write end into Go's poller.
 func (t *Tree) openStandard(size *Size) (stdin, stdout int, err error) {
 	if size != nil {
 		if t.pty, t.output, err = openPTY(*size); err != nil {
@@ -306,8 +304,7 @@ func (t *Tree) unreapedLocked() bool {
 	return err == nil
 }
 
-// signalGroup sends a signal to the leader's group, and to no other, even if the leader has exited. It ignores errors,
-// because a scan reveals the same.
+// signalGroup sends a signal to the leader's group only, even if the leader has exited. A scan reveals its errors.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -322,8 +319,7 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited, and frees the Tree's resources. Otherwise the leader keeps running. Close
-// leaves a leader started by StartCmd to cmd.Wait.
+// Close reaps the leader if it has exited; a running one keeps running. cmd.Wait reaps the leader of StartCmd.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -376,8 +372,7 @@ const (
 	childDumped = 3 // CLD_DUMPED: status is a signal
 )
 
-// waitUnreaped waits for a child's exit with waitid, and leaves the zombie. It returns ECHILD if the child has been
-// reaped.
+// waitUnreaped waits for a child's exit with waitid, and leaves the zombie. It returns ECHILD after a reaping.
 func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	var info unix.Siginfo
 	var used unix.Rusage

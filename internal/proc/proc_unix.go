@@ -23,8 +23,7 @@ func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	return err
 }
 
-// ownSession returns a copy of the caller's attributes that puts the command into its own session, and so its own
-// group.
+// ownSession returns a copy of the caller's attributes that puts the command into its own session and group.
 func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
 	var sys syscall.SysProcAttr
 	if asked != nil {
@@ -77,8 +76,7 @@ func (c *caught) begin() {
 	}
 }
 
-// end ignores the signals again. signal.Ignore drops the channels; signal.Stop would restore the default action of
-// some.
+// end ignores the signals again. It uses signal.Ignore: signal.Stop would restore the default action of some.
 func (c *caught) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -224,8 +224,7 @@ func (s startCalls) start(t *Tree, info *jobInfo, spec Spec, attr *syscall.ProcA
 	return nil
 }
 
-// undo cleans up after a failed start. It ends the process, in the job or not, waits until it is gone, and closes every
-// handle.
+// undo cleans up after a failed start: it ends the process, waits until it is gone, and closes every handle.
 func (t *Tree) undo() {
 	if t.process != 0 {
 		windows.TerminateProcess(t.process, killedCode)

@@ -66,8 +66,7 @@ func pollable(fd int, name string) *os.File {
 	return os.NewFile(uintptr(fd), name)
 }
 
-// hangUp is called when the leader has exited. Reads of the master then reach end of file once no process has the slave
-// open.
+// hangUp is called when the leader has exited. The master then ends once no process has the slave open.
 func (p *pty) hangUp() {
 	if p != nil {
 		p.slave.Close()

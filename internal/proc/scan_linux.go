@@ -91,8 +91,7 @@ type scanner struct {
 	others  []procfs.Process // non-members, unless a member is their parent or began their session
 }
 
-// noSession is not the ID of any session. It is not -1, because /proc shows -1 as the session of a process being
-// reaped.
+// noSession is not the ID of any session. It is not -1, which /proc shows for a process being reaped.
 const noSession = -2
 
 func (s *scanner) run() {

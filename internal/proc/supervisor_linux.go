@@ -245,8 +245,7 @@ func (s *Supervisor) leads(session int) bool {
 	return s.trees[session] != nil
 }
 
-// Reaped reports the exit of a child that the host has reaped. It returns true if the child was the leader of a started
-// tree.
+// Reaped reports the exit of a child that the host has reaped. It returns true if the child led a started tree.
 func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 	s.mu.Lock()
 	t := s.trees[pid]

@@ -165,8 +165,7 @@ func (f File) isOpenAs(dir int, name, link string) bool {
 		uint64(status.Dev) == f.dev && status.Ino == f.ino
 }
 
-// CanWriteTo reports whether the process has a file open for writing. It fails if the process's open files cannot be
-// read.
+// CanWriteTo reports whether the process has a file open for writing. It fails if its open files cannot be read.
 func (h Handle) CanWriteTo(file File) (bool, error) {
 	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
 	if err != nil {
@@ -372,8 +371,7 @@ func openKernelFile(path string) (int, error) {
 	return fd, nil
 }
 
-// Forks returns the number of processes and threads started since boot ("processes" in man 5 proc_stat), or 0 if it is
-// unknown.
+// Forks returns the number of processes and threads started since boot ("processes" in man 5 proc_stat), or 0 if unknown.
 func Forks() uint64 {
 	stat, _ := os.ReadFile("/proc/stat")
 	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))

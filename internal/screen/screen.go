@@ -66,8 +66,7 @@ func New(columns, rows int, limit, head int64) *Screen {
 
 func clamp[T int | int64](n, least, most T) T { return min(max(n, least), most) }
 
-// Write interprets program output, in pieces of any size. An unfinished UTF-8 character at the end waits for the next
-// call.
+// Write interprets a piece of program output. An unfinished UTF-8 character at its end waits for the next call.
 func (s *Screen) Write(p []byte) {
 	if len(p) == 0 {
 		return

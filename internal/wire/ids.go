@@ -17,8 +17,7 @@ import (
 // rawID begins a substitute id. The original id follows it, unchanged.
 const rawID = "raw-id:"
 
-// substituteID returns the id that jsonrpc2 sees instead of the given one, or nil if it sees that one. ok is false if
-// the argument is not an id.
+// substituteID returns the id that jsonrpc2 sees instead of id, or nil if it sees id. ok is false if id is not an id.
 func substituteID(id []byte) (substitute []byte, ok bool) {
 	switch c := id[0]; {
 	case c == '"':
@@ -42,8 +41,7 @@ func substituteID(id []byte) (substitute []byte, ok bool) {
 // ValidID returns a copy of an id in valid UTF-8. As JSON readers do, it replaces each invalid byte by U+FFFD.
 func ValidID(id []byte) []byte { return []byte(string([]rune(string(id)))) }
 
-// RequestID returns jsonrpc2's id for a request received with the id raw. raw may be anything; ok is false if it is not
-// an id.
+// RequestID returns jsonrpc2's id for a request received with the id raw. ok is false if raw is not an id.
 func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

@@ -39,8 +39,7 @@ func AppendResult(to, id, result []byte) []byte {
 	return append(append(to, result...), "}\n"...)
 }
 
-// AppendError appends the line that answers a request with an error. The id is the request's, unchanged; an empty one
-// becomes null.
+// AppendError appends the line that answers a request with an error. The id is unchanged; an empty one becomes null.
 func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
 	encoded, err := json.Marshal(e)
 	if err != nil { // the data of an error made by the host might not be JSON

@@ -8,7 +8,7 @@
 //	var bridge permission.Bridge
 //	m, err := acpterm.NewManager(&acpterm.Options{Policy: rules, Approve: bridge.Approve(ask)})
 //
-//	// session/request_permission, in a goroutine that may wait for a person:
+//	// session/request_permission, in a goroutine that may wait for the user:
 //	request, err := permission.Read(params)
 //	if err != nil {
 //		return nil, err // acpterm.ResponseError makes it one for the wire

@@ -2,7 +2,7 @@
 // advertises it by acpterm.HandlerOptions.TerminalAuth, or on v2 by a CapabilityV2. When the agent answers a request
 // with an error that IsRequired recognises:
 //
-//	methods, err := signin.ReadMethods(initializeResult) // a person chooses one
+//	methods, err := signin.ReadMethods(initializeResult) // the user chooses one
 //	err = signin.Run(ctx, exec.Command("agent", "--acp"), method, terminal, nil)
 //	// nil: end the agent, start it again, initialize, and repeat the request
 //

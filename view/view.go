@@ -49,7 +49,7 @@
 // needs script-src, style-src and connect-src for its server, and nothing inline. The page's styles do not affect it.
 // Its colours follow the system, or its theme attribute, "dark" or "light". A page may contain elements of two views.
 //
-// A visible page with a list uses one WebSocket. So does each visible terminal, while its command runs or, if the agent
+// A visible page with a list uses one WebSocket. Each visible terminal uses one too, while its command runs or, if the agent
 // owns it, until its release. A hidden page uses one for its list, for the title and notifications, and none for
 // terminals. If a proxy does not pass WebSockets, visible pages use requests instead. Over HTTP/1.1 a browser opens six
 // of those for all its windows.

@@ -241,7 +241,7 @@ func batchLine(path string, args []string) (program, line string, err error) {
 }
 
 // unsafeInBatch names the part of an argument that is special to cmd.exe even inside quotes, or returns "". "%" names a
-// variable, and so does "!" in a batch file that enables it. A quote or a line end closes the quotes. A backslash
+// variable, also "!" in a batch file that enables it. A quote or a line end closes the quotes. A backslash
 // before the closing quote would hide that quote from programs that get the batch file's arguments.
 func unsafeInBatch(arg string) string {
 	for _, r := range arg {

@@ -371,7 +371,7 @@ func openKernelFile(path string) (int, error) {
 	return fd, nil
 }
 
-// Forks returns the number of processes and threads started since boot ("processes" in man 5 proc_stat), or 0 if unknown.
+// Forks returns the number of processes and threads started since boot ("processes" in proc_stat(5)), or 0 if unknown.
 func Forks() uint64 {
 	stat, _ := os.ReadFile("/proc/stat")
 	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))

@@ -38,7 +38,7 @@ type Options struct {
 // applies. Lines that Parse refuses and missing programs are denied. Options may be nil.
 //
 // NewPolicy asks rules at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change
-// counts as a denial, because a part of a line cannot be changed. So does a verdict other than acpterm's constants. The
+// counts as a denial, because a part of a line cannot be changed. A verdict other than acpterm's constants also counts as one. The
 // Proposal's Requested.Env and Command.Env contain the variables that a line sets; a removed variable is empty there.
 // They do not contain unexported shell variables. If the line changes the environment of later commands, rules must
 // allow each program with and without the change.

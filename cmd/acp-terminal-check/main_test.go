@@ -230,7 +230,7 @@ func TestUnchecked(t *testing.T) {
 		{nil, exitUsage, "the command line of the client is missing"},
 		{[]string{"-run", "no such check", "x"}, exitUsage, "no check's id matches"},
 		{[]string{"-run", "(", "x"}, exitUsage, "-run"},
-		{[]string{"-level", "most", "x"}, exitUsage, `is not a level "most"`},
+		{[]string{"-level", "most", "x"}, exitUsage, `"most" is not a level`},
 		{[]string{"-timeout", "0s", "x"}, exitUsage, "-timeout must be more than 0"},
 		{[]string{"-total", "0s", "x"}, exitUsage, "-total must be more than 0"},
 		{[]string{"-nothing"}, exitUsage, "-nothing"},

@@ -40,9 +40,6 @@ func (client) RequestPermission(
 }
 
 func main() {
-	if len(os.Args) < 3 {
-		log.Fatal("usage: acpsdk PROMPT AGENT [ARG...]")
-	}
 	ctx := context.Background()
 	m, err1 := acpterm.NewManager(nil) // one for the whole program
 	agent, err2 := agentproc.Start(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)

@@ -20,9 +20,6 @@ import (
 type object map[string]any
 
 func main() {
-	if len(os.Args) < 3 {
-		log.Fatal("usage: jsonrpc2 PROMPT AGENT [ARG...]")
-	}
 	ctx := context.Background()
 	m, err1 := acpterm.NewManager(nil) // one for the whole program
 	agent, err2 := agentproc.Start(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)

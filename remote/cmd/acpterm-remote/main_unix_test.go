@@ -42,7 +42,11 @@ func TestArguments(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, fmt.Sprintf(`^acpterm-remote .*, frames of version %d\n$`, frame.Version), string(out))
 
-	cmd := helper("-help")
+	out, err = helper("-help").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "usage")
+
+	cmd := helper("-unknown")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err = cmd.Output()

@@ -12,8 +12,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// IsSignInRequired is signin.IsRequired for the SDK's errors. The sign-in methods are in the acp.InitializeResponse:
-// encode it as JSON for signin.ReadMethods.
+// IsSignInRequired is like signin.IsRequired, but for the SDK's errors. To get the methods for signing in, encode the
+// acp.InitializeResponse as JSON and pass it to signin.ReadMethods.
 func IsSignInRequired(err error) bool {
 	e, ok := errors.AsType[*acp.RequestError](err)
 	return ok && e.Code == signin.CodeRequired

@@ -6,9 +6,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// NoFiles implements the two file methods of acp.Client for clients that do not advertise the capability fs. Both
-// methods fail with -32601. A type that embeds NoFiles and *Terminals only lacks SessionUpdate and RequestPermission to
-// be an acp.Client.
+// NoFiles implements the two file methods of acp.Client for clients that do not advertise the fs capability. Both
+// methods fail with -32601. A type embedding NoFiles and *Terminals only needs SessionUpdate and RequestPermission to
+// implement acp.Client.
 type NoFiles struct{}
 
 // ReadTextFile always fails with -32601.

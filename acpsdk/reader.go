@@ -15,10 +15,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. If a terminal/create has an
-// outputByteLimit above int, the reader lowers it to the highest int. A manager lowers it further to
-// acpterm.Options.MaxOutputByteLimit. Everything else passes unchanged. Without NewReader, the SDK answers such a
-// create with -32602.
+// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. If the outputByteLimit of a
+// terminal/create is above the maximum int, it is lowered to that, because the SDK would otherwise answer the create
+// with -32602. The manager lowers it further to acpterm.Options.MaxOutputByteLimit. Everything else is passed through
+// unchanged.
 //
 // The reader is buffered and must not be used concurrently.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }

@@ -15,7 +15,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Session is a session created by the agent.
+// A Session is a session created by the agent.
 type Session struct {
 	// ID is the id for Manager.OpenSession: Options.SessionPrefix followed by the agent's id.
 	ID acpterm.SessionID
@@ -24,8 +24,8 @@ type Session struct {
 	AdditionalDirectories []string
 }
 
-// Connect is like acp.NewClientSideConnection for a client that embeds the Terminals. toAgent is the agent's standard
-// input, and fromAgent its standard output. Connect reads through NewReader, calls Options.NewSession, and implements
+// Connect is like acp.NewClientSideConnection, for a client embedding the Terminals. toAgent is the agent's standard
+// input, and fromAgent its standard output. Connect reads through NewReader, calls Options.NewSession and supports
 // Options.AgentTerminals.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {

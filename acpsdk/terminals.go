@@ -12,62 +12,61 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Options configure Terminals. A nil *Options is equivalent to the zero value.
+// Options configure Terminals. A nil *Options is equivalent to the zero value, which is ready to use.
 type Options struct {
-	// Created, if not nil, is called with each terminal that the agent creates, before the agent receives its id. It
-	// can, for example, start a goroutine that shows live output with Terminal.Follow. Calls may be concurrent, and
-	// each blocks only its own create.
+	// Created, if not nil, is called with each terminal created by the agent, before the agent receives its id. It can
+	// be used, for example, to start a goroutine showing live output with Terminal.Follow. It may be called
+	// concurrently, and blocks only the create that it is called for.
 	Created func(*acpterm.Terminal)
 
-	// NewSession, if not nil, is called after the agent's answer to session/new or session/fork. The agent's next
-	// message is not read until NewSession returns. Use it to call Manager.OpenSession: with
-	// acpterm.Options.RequireSessions, an unopened session cannot have terminals. It is only called for connections
-	// made by Connect. For session/load and session/resume, open the session before the call, since its id is known.
+	// NewSession, if not nil, is called after each of the agent's answers to session/new and session/fork. The agent's
+	// next message is not read until it returns. It can be used to call Manager.OpenSession, which is required if
+	// acpterm.Options.RequireSessions is set. NewSession is only called if the connection was made by Connect. Before a
+	// session/load or session/resume, open the session directly, because its id is already known.
 	NewSession func(Session)
 
-	// AgentTerminals shows the commands that the agent runs itself, as package agentterm does. Created is called with
-	// each, and the agent's next message is not read until Created returns. It only works for connections made by
-	// Connect, and requires the client to advertise ClientCapabilities. An ACP v2 agent may offer to cancel such a
-	// command, but the SDK does not speak v2: Terminal.Kill returns acpterm.ErrNotCancellable. The default is false.
+	// AgentTerminals shows the commands run by the agent itself, as package agentterm does. Created is called with
+	// each, and the agent's next message is not read until it returns. This only works if the connection was made by
+	// Connect and the client advertises ClientCapabilities. Even if an ACP v2 agent lets such a command be cancelled,
+	// Terminal.Kill returns acpterm.ErrNotCancellable, because the SDK does not support v2. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities says that the user can sign in
-	// to the agent in a terminal, as signin.Run does. The default is false.
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities indicates that the user can sign
+	// in to the agent in a terminal, as with signin.Run. The default is false.
 	TerminalAuth bool
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It separates the sessions of connections that share a
-	// manager.
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to tell apart the sessions of connections
+	// sharing a manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is the length of the longest line that the agent reads, newline included. If output would make a
-	// line longer, it loses its beginning. 4 KiB are reserved for the rest of the line. The default is 10 MiB, the
-	// limit of agents built on the SDK.
+	// MaxLineBytes is the maximum length of a line that the agent can read, including the newline. Output that would
+	// exceed it is cut at the beginning. 4 KiB are reserved for the rest of the line. The default is 10 MiB, the limit
+	// of agents built on the SDK.
 	MaxLineBytes int
 }
 
 func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals holds the terminals of one connection. Embed it in the client's type, and create it with New. With a nil
-// pointer or the zero value, the client does not have terminals: the capability is false, and every method fails as not
-// advertised.
+// Terminals holds the terminals of a connection. It should be created with New and embedded in the client's type. A nil
+// *Terminals or the zero value provides no terminals: the capability is false, and all methods fail as not advertised.
 //
-// All methods are safe for concurrent use. The five ACP methods return errors of type *acp.RequestError. The SDK sends
-// them unchanged, with acpterm's kind of error in the data. Their codes are
+// It is safe for concurrent use by multiple goroutines. The five ACP methods return errors of type *acp.RequestError.
+// The SDK sends them unchanged, and their data contains acpterm's kind of error. The codes are:
 //
 //   - -32602 for a malformed or impossible request, and for a command denied by the policy;
 //   - -32002 for a terminal unknown in the session, and for a missing command;
-//   - -32800 when ctx is done first, beyond a quota, and after CloseTerminals or the manager's Close;
+//   - -32800 if ctx is done first, a quota is exceeded, or CloseTerminals or the manager's Close has been called;
 //   - -32601 without terminals;
 //   - -32603 for other errors: a process survived a kill, or a system call failed.
 //
-// The context bounds the request and never the command.
+// The context passed to a method limits the request, but never the command.
 type Terminals struct {
 	handler *acpterm.Handler     // nil without terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }
 
-// New returns the Terminals of one connection. m creates and owns the terminals, and may serve many connections.
+// New returns the Terminals of a connection. m creates and owns the terminals, and can be shared by many connections.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
@@ -88,8 +87,8 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
 // ClientCapabilities returns the value for the InitializeRequest. It advertises the terminals, and the client may add
-// its other capabilities. With Options.AgentTerminals, it has the _meta that asks agents to show the commands that they
-// run themselves. With Options.TerminalAuth, it says that the user can sign in to the agent in a terminal.
+// other capabilities. With Options.AgentTerminals, its _meta asks agents to show the commands that they run themselves.
+// With Options.TerminalAuth, it indicates that the user can sign in to the agent in a terminal.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
@@ -104,10 +103,10 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	}
 }
 
-// CloseTerminals releases every terminal of the connection and returns when their process trees have ended. It joins
-// the errors of the releases. Pending creates fail and leave nothing behind; later creates are refused. The SDK does
-// not notify the client of the end of the connection: call CloseTerminals when the Done channel of the
-// acp.ClientSideConnection is closed, and when the client disconnects.
+// CloseTerminals releases all terminals of the connection, waits for their process trees to end, and returns the joined
+// errors of the releases. Pending creates fail without leaving anything behind, and subsequent ones are refused.
+// Because the SDK does not tell the client when the connection has ended, CloseTerminals should be called when the Done
+// channel of the acp.ClientSideConnection is closed, and when the client disconnects.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -115,7 +114,7 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and returns when it is running. If ctx is done first, nothing is left running.
+// CreateTerminal starts a command and returns once it is running. If ctx is done first, nothing is left running.
 func (t *Terminals) CreateTerminal(
 	ctx context.Context, req acp.CreateTerminalRequest,
 ) (acp.CreateTerminalResponse, error) {
@@ -140,9 +139,9 @@ func (t *Terminals) create(
 	return created, cancelled
 }
 
-// TerminalOutput returns the output so far and, if the command has ended, its exit status. To fit the answer into
-// Options.MaxLineBytes, it omits the head that the agent may have asked for (see Head in package agent), and then
-// shortens the output.
+// TerminalOutput returns the output so far and, if the command has ended, its exit status. If the answer does not fit
+// into Options.MaxLineBytes, the head requested by the agent, if any, is omitted first (see Head in package agent), and
+// then the output is shortened.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -164,8 +163,8 @@ func (t *Terminals) TerminalOutput(
 	return answer, nil
 }
 
-// WaitForTerminalExit waits until the command has ended and returns its exit status. In the status' meta, "endedBy" in
-// "acpterm" names the cause.
+// WaitForTerminalExit waits for the command to end and returns its exit status. The reason is given by "endedBy" in the
+// "acpterm" member of the status's meta.
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
@@ -176,8 +175,8 @@ func (t *Terminals) WaitForTerminalExit(
 	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
-// KillTerminal terminates the command's process tree and returns when it has ended. The output of the terminal remains
-// readable. Cancelling ctx does not stop the kill.
+// KillTerminal kills the command's process tree and waits for it to end. The terminal's output can still be read.
+// Cancelling ctx does not stop the kill.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -185,8 +184,8 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is like KillTerminal, but invalidates the terminal's id immediately. A second release is not an
-// error.
+// ReleaseTerminal is like KillTerminal, but also invalidates the terminal's id, immediately. Releasing a terminal again
+// is not an error.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {

@@ -14,30 +14,30 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Commands maps commands to scripts. It is an acpterm.Runner that starts no processes.
+// Commands maps commands to scripts. It is an acpterm.Runner that does not start any processes.
 //
-// A key is one of:
+// Each key is one of:
 //
 //   - a command as returned by acpterm.Command's String method, such as "go test ./..."; it also matches that shell
 //     line;
-//   - a program, such as "go", for its commands that do not have their own key;
+//   - a program, such as "go", for all of its commands without a key of their own;
 //   - "*", for all other commands.
 //
-// A program that appears in no key is not found. If a program is found but its command has no script, the command
-// cannot be started: create fails with acpterm.ErrInternal.
+// A program that does not appear in any key is not found. If a program is found but its command has no script, the
+// command cannot be started, and create fails with acpterm.ErrInternal.
 //
-// Every directory exists. Programs are in /usr/bin. A relative path is relative to the command's directory, or to / if
-// the command has no directory. Limits are accepted but not applied.
+// Every directory exists, and programs are in /usr/bin. Relative paths are relative to the command's directory, or to /
+// if it has none. Limits are accepted but not enforced.
 //
-// Commands may be used concurrently as long as the map does not change.
+// Commands may be used concurrently as long as the map is not modified.
 type Commands map[string]Script
 
-// Script runs instead of a process, in its own goroutine, and returns the exit code. The command ends when the function
-// returns. After a fatal signal, the next call of a method of its Process does not return, but deferred calls run. A
-// script that blocks on anything else must watch Process.Context, or no signal can end it.
+// A Script runs in its own goroutine instead of a process, and returns the exit code. The command ends when the Script
+// returns. After a fatal signal, the next call of any of its Process's methods does not return, but deferred calls run.
+// A Script blocking on anything else should watch Process.Context, as otherwise it cannot be ended by a signal.
 type Script func(p *Process) int
 
-// Print returns a script that prints output and exits with the given code.
+// Print returns a Script that prints output and exits with the given code.
 func Print(output string, code int) Script {
 	return func(p *Process) int {
 		fmt.Fprint(p, output)
@@ -45,21 +45,21 @@ func Print(output string, code int) Script {
 	}
 }
 
-// Block is a script that runs until a signal ends it.
+// Block is a Script that runs until it is ended by a signal.
 func Block(p *Process) int {
 	p.await(nil, nil)
 	return 0
 }
 
-// Base returns the zero Base: commands do not have a default directory or PATH.
+// Base returns the zero Base, so commands do not have a default directory or PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }
 
-// RealDir returns the cleaned path, since no directory is a symbolic link.
+// RealDir returns the cleaned path, because no directory is a symbolic link.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns the path of a program. It returns acpterm.ErrCommandNotFound if the program appears in no key.
+// LookPath returns a program's path. If the program does not appear in any key, it returns acpterm.ErrCommandNotFound.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {
@@ -90,7 +90,7 @@ func (c Commands) has(program string) bool {
 	return false
 }
 
-// Start starts the script of a command in a goroutine.
+// Start starts a command's Script in a goroutine.
 func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {

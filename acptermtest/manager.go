@@ -12,20 +12,20 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewManager returns a manager and closes it when the test ends, after running the functions that the test registers
-// with Cleanup later. The test fails if Close fails, or if one of the following is left after Close:
+// NewManager returns a manager and closes it when the test ends, after any functions that the test registers with
+// Cleanup later. The test fails if Close returns an error or leaves one of the following behind:
 //
 //   - a goroutine in acpterm code, started after NewManager by the test's goroutine or one of its descendants; this
 //     includes a connection that the test did not close, and a goroutine of the test in Follow or Wait;
 //   - a process of a command (on Linux);
 //   - a file opened after NewManager (on Linux).
 //
-// If a test has several managers, the first checks goroutines and files, because it is closed last. Unreleased
-// terminals are not a failure; a test can check that Terminals returns none.
+// If a test has several managers, goroutines and files are checked only for the first one, because it is closed last.
+// Terminals may remain unreleased. To check for them, call Terminals.
 //
-// If Options.Runner is nil, the commands are real. Such a test must not run in parallel with others, since processes
-// and files belong to the whole program. NewManager calls t.Setenv, which panics in a parallel test. It sets
-// ACPTERMTEST to the test's name, and the commands inherit it.
+// If Options.Runner is nil, commands are real. Such a test must not run in parallel with others, because processes and
+// files belong to the whole program. To enforce this, NewManager calls t.Setenv, which panics in a parallel test. It
+// sets ACPTERMTEST to the test's name, and the commands inherit it.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	return newManager(t, options, 4*time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Process is a running Script. Only the script's goroutine may call its methods, except Command and Context.
+// A Process represents a running Script. Only the Script's goroutine may call its methods, except Command and Context.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -30,19 +30,19 @@ type Process struct {
 	endedBy syscall.Signal      // the fatal signal, or 0
 }
 
-// Command returns the running command.
+// Command returns the command being run.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context returns a context that ends when a signal ends the process.
+// Context returns a context that is done when a signal has ended the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal. It returns os.ErrClosed after the release of the terminal.
+// Write writes to the terminal. It returns os.ErrClosed if the terminal has been released.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep pauses the script for d. A signal can end the process meanwhile.
+// Sleep pauses the Script for d, unless a signal ends the process first.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -57,7 +57,7 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch queues the given signals for Await instead of ending the process. The queue holds up to sixteen signals.
+// Catch queues the given signals for Await instead of letting them end the process. Up to sixteen signals are queued.
 // SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
@@ -71,15 +71,15 @@ func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the tree. It does not end with the present process: it keeps the output open and
-// receives the tree's signals.
+// Spawn starts another process in the tree. It keeps running after the current process has ended: it holds the output
+// open and receives the tree's signals.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection simulates the loss of a connection to another machine: waits, kills and the release fail with
-// acpterm.ErrConnectionLost, and no more output arrives. The script keeps running, but no signal reaches it.
+// LoseConnection simulates losing the connection to another machine: waits, kills and the release fail with
+// acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, but signals no longer reach it.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()

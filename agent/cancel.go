@@ -10,10 +10,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Handler returns a handler that serves terminal/cancel on the Reporter's connection and passes everything else to
-// next. If next is nil, other requests are answered with -32601. The first message connects the Reporter, which then
-// ends with the connection. In ACP the client sends the first message. The handler does not block while the client
-// reads its answers, so the reading goroutine may call it.
+// Handler returns a handler that serves terminal/cancel on the Reporter's connection and passes all other messages to
+// next. If next is nil, other requests are answered with -32601. The first message, which in ACP is sent by the client,
+// connects the Reporter, and the Reporter then ends with the connection. The handler does not block while the client is
+// slow to read its answers, so it can be called on the goroutine reading from the connection.
 func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
 
 type cancelHandler struct {
@@ -54,12 +54,12 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 }
 
 // Cancel serves a terminal/cancel for any JSON-RPC library. It begins to end the command, as Terminal.Kill does, and
-// queues a call of answer. The writing goroutine calls answer once, before it sends the messages that report the end.
-// If answer's error is nil, the answer is an empty object. Otherwise it is the error of acpterm.ResponseError: -32602
-// for a terminal that has ended, cannot be cancelled or has no report, and -32002 for a session unknown to
-// ReporterOptions.KnowsSession. A second cancel while the command still runs ends it immediately.
+// queues a call of answer. The writing goroutine calls answer once, before it sends the messages reporting the end. If
+// the error passed to answer is nil, the answer should be an empty object, and otherwise the error returned by
+// acpterm.ResponseError. Its code is -32602 if the terminal has ended, cannot be cancelled or has no report, and -32002
+// if ReporterOptions.KnowsSession does not know the session. Cancelling a command again kills it immediately.
 //
-// Cancel blocks only while 64 answers wait for the client to read them.
+// Cancel blocks only while 64 answers are waiting to be read by the client.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	t, err := r.cancellable(params)
 	select {

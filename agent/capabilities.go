@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// ReadClientCapabilities reads the capabilities from the params of an initialize request. As the schema says, an absent
-// capability or a value other than a boolean counts as false. capabilities.auth.terminal of ACP v2 counts as
-// Auth.Terminal. ReadClientCapabilities returns acpterm.ErrInvalidParams if the params are not a JSON object.
+// ReadClientCapabilities reads the client's capabilities from the params of an initialize request. As the schema says,
+// a capability that is missing or not a boolean is read as false. ACP v2's capabilities.auth.terminal sets
+// Auth.Terminal. If the params are not a JSON object, ReadClientCapabilities returns acpterm.ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

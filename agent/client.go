@@ -19,7 +19,7 @@ import (
 const defaultGrace = 10 * time.Second
 
 // Client calls the terminal/* methods of the ACP client on the other side of a connection. All methods may be called
-// concurrently. Requests are sent in the order of the calls.
+// concurrently, and requests are sent in the order of the calls.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
@@ -35,19 +35,19 @@ type Client struct {
 
 // ClientOptions configure a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods lists the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
-	// FilterMethods use them, and an acpterm.CapabilityError lists them. If nil, the methods are unknown and all of
-	// them count as served. If empty but not nil, the client serves none.
+	// SupportedMethods lists the client's methods other than terminal/*, such as "fs/read_text_file". It is used by
+	// Supports and FilterMethods, and included in an acpterm.CapabilityError. If nil, the methods are not known, and
+	// all of them are assumed to be supported. If empty but not nil, none is supported.
 	SupportedMethods []string
 
-	// Grace is how long Use and Run wait for the client's answer to each request after the end of a command or its
-	// timeout: kill, output and release. For a kill, it includes the answer to the wait. If 0 or less, it is 10
-	// seconds.
+	// Grace is how long Use and Run wait for each of the client's answers once the command has ended or timed out: to
+	// kill, output and release. For a kill, this includes the answer to the wait. The default, used if Grace is not
+	// positive, is 10 seconds.
 	Grace time.Duration
 }
 
-// NewClient returns a client for a connection. capabilities are those that the connection's initialize advertised;
-// ReadClientCapabilities reads them. If options is nil, the defaults apply. A Client has nothing to close.
+// NewClient returns a Client for a connection. capabilities should be those advertised in initialize, as returned by
+// ReadClientCapabilities. If options is nil, the defaults are used. A Client does not need to be closed.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -68,7 +68,7 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 	return c
 }
 
-// Create starts a command with terminal/create. The caller must release the terminal.
+// Create starts a command with terminal/create. The caller must release the terminal when done.
 //
 // If ctx is done before the client has answered, Create cancels the request. If the client creates the terminal anyway,
 // it is released as soon as its id is known.
@@ -92,9 +92,9 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls use with it and releases it, even if use fails or panics or ctx is done. It returns
-// the error of the creation, or the joined errors of use and of the release. It waits for the answer to the release for
-// ClientOptions.Grace, regardless of ctx.
+// Use creates a terminal, calls use with it, and releases it even if use fails or panics or ctx is done. It returns the
+// error if the terminal could not be created, and otherwise the joined errors of use and the release. The answer to the
+// release is awaited for up to ClientOptions.Grace, regardless of ctx.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

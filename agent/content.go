@@ -8,17 +8,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Content is an item of a tool call's content that shows a terminal: the schema's ToolCallContent with the type
-// "terminal". It must be in the tool call before the terminal is released. The client continues to show the output.
+// Content is an item in the content of a tool call that shows a terminal (schema type ToolCallContent with the type
+// "terminal"). It must be added before the terminal is released, after which the client continues to show the output.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta
 }
 
-// Content returns the terminal as an item of a tool call's content.
+// Content returns an item showing the terminal in a tool call.
 func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
 
-// MarshalJSON writes {"type":"terminal","terminalId":…}.
+// MarshalJSON encodes c as {"type":"terminal","terminalId":…}.
 func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type       string             `json:"type"`

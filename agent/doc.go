@@ -1,17 +1,17 @@
-// Package agent is for agents of the Agent Client Protocol (ACP, https://agentclientprotocol.com/protocol/v1/terminals)
-// on github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client over a connection. For
-// clients without terminals, [Terminals] runs commands in the agent and shows them.
+// Package agent lets agents of the Agent Client Protocol (ACP, https://agentclientprotocol.com/protocol/v1/terminals)
+// use terminals over github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client. For
+// clients without terminals, [Terminals] runs commands in the agent and shows them to the user.
 //
 //	caps, err := ReadClientCapabilities(params) // in the handler of initialize
 //	c := agent.NewClient(conn, caps, nil)
 //
-// A call of a method that the client did not advertise sends nothing and fails with an [acpterm.CapabilityError].
-// [Client.Supports] and [Client.FilterMethods] report which methods an agent can offer to a model.
+// Calling a method not advertised by the client sends nothing and fails with an [acpterm.CapabilityError]. Use
+// [Client.Supports] and [Client.FilterMethods] to find out which methods can be offered to a model.
 //
 // # Running a command
 //
-// [Client.Run] runs a command with a timeout as ACP recommends: create, wait, kill after the timeout, read the final
-// output, release.
+// [Client.Run] runs a command with a timeout, as ACP recommends: it creates a terminal, waits, kills the command after
+// the timeout, reads the final output and releases the terminal.
 //
 //	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
 //	result, err := c.Run(ctx, request, agent.RunOptions{Timeout: time.Minute})
@@ -19,8 +19,8 @@
 //
 // # A handle per terminal
 //
-// [Client.Use] and [Client.Create] create a [Terminal], which waits for the command and reads its output. Use always
-// releases the terminal. After Create, the caller must release it.
+// [Client.Use] and [Client.Create] create a [Terminal], which can be used to wait for the command and to read its
+// output. Use always releases the terminal. After Create, the caller must release it.
 //
 //	t, err := c.Create(ctx, request)
 //	if err != nil {
@@ -30,10 +30,10 @@
 //
 // # For every client
 //
-// [Terminals.Run] runs the command of a tool call for any client, with the same result. It uses the client's terminal,
-// or an [acpterm.Manager] of the agent. It shows the Manager's commands as ACP v2 does, by the _meta convention of v1,
-// or as text. It sends the updates of the tool call. Create the Terminals before the connection, because their handler
-// reads initialize and serves terminal/cancel.
+// [Terminals.Run] runs the command of a tool call for any client, with the same result. It uses the client's terminal
+// if possible, and otherwise an [acpterm.Manager] of the agent. The Manager's commands are shown as in ACP v2, by the
+// _meta convention of v1, or as text. Run also sends the updates of the tool call. Create the Terminals before the
+// connection, because their handler has to read initialize and serve terminal/cancel.
 //
 //	ts := agent.NewTerminals(m, nil)
 //	conn := jsonrpc2.NewConn(ctx, stream, ts.Handler(handler))
@@ -42,8 +42,8 @@
 // # The agent's own terminals
 //
 // In ACP v2, agents run commands and clients show them. A [Reporter] sends the command, the exact output and the exit
-// status of any terminal of a Manager. Its Handler serves terminal/cancel. A client that does not read never delays a
-// command. An agent with [Terminals] uses [Terminals.Reporter].
+// status of any terminal of a Manager, and its Handler serves terminal/cancel. A command is never delayed by a client
+// that does not read. An agent using [Terminals] gets its Reporter from [Terminals.Reporter].
 //
 //	r := agent.NewReporter(nil)
 //	conn := jsonrpc2.NewConn(ctx, stream, r.Handler(handler))
@@ -55,15 +55,15 @@
 //
 // # Contexts
 //
-// A call returns when its context ends, even while a write to the connection blocks. It then sends $/cancel_request and
-// does not wait for the answer. If a cancelled create still creates a terminal, the terminal is released.
+// A call returns when its context is done, even if a write to the connection is blocked. It then sends $/cancel_request
+// without waiting for the answer. If the client creates a terminal for a cancelled create anyway, it is released.
 //
-// jsonrpc2 calls a handler from the goroutine that reads the connection. A handler must call the methods of this
-// package in another goroutine, as with jsonrpc2.AsyncHandler, or their answers are never read.
+// jsonrpc2 calls handlers on the goroutine that reads from the connection. A handler must therefore call the methods of
+// this package on another goroutine, for example by using jsonrpc2.AsyncHandler. Otherwise the answers are never read.
 //
 // # Errors
 //
-// Calls fail with an [*Error] if the client answers with an error, if the context ends or if the connection is closed.
-// errors.Is finds its kind, such as [acpterm.ErrTerminalNotFound], and errors.As the *jsonrpc2.Error of the client's
-// answer. errors.Is(err, jsonrpc2.ErrClosed) reports a closed connection.
+// A call fails with an [*Error] if the client answers with an error, the context is done or the connection is closed.
+// Use errors.Is to test for its kind, such as [acpterm.ErrTerminalNotFound], or for jsonrpc2.ErrClosed, which indicates
+// a closed connection. Use errors.As to get the client's answer as a *jsonrpc2.Error.
 package agent

@@ -17,25 +17,25 @@ import (
 // ErrBadResponse means that an answer lacks a property required by ACP's schema, such as the id of a new terminal.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// Error describes a failed call. For a method that the client did not advertise, calls return an
-// *acpterm.CapabilityError instead, even if the client refused it.
+// Error describes a failed call. Calling a method not advertised by the client returns an *acpterm.CapabilityError
+// instead, even if the client itself refused the method.
 type Error struct {
 	// Method is the called method, such as "terminal/kill".
 	Method string
-	// TerminalID is the id of the call's terminal. It is empty for a create.
+	// TerminalID is the id of the terminal. It is empty for a create.
 	TerminalID acpterm.TerminalID
-	// Kind is the kind of error, if known. errors.Is finds it. It follows from an answer's code: -32002 is
-	// acpterm.ErrTerminalNotFound (for a call with a terminal), -32601 acpterm.ErrMethodNotFound, -32602
-	// acpterm.ErrInvalidParams, -32603 acpterm.ErrInternal and -32800 acpterm.ErrCancelled. Clients built with acpterm
-	// send a more exact kind. A call whose own context ended has acpterm.ErrCancelled. A call after Release has
-	// acpterm.ErrTerminalNotFound.
+	// Kind is the kind of error, if known. It can be tested for with errors.Is. It is derived from the code of the
+	// answer: -32002 is acpterm.ErrTerminalNotFound (if the call has a terminal), -32601 acpterm.ErrMethodNotFound,
+	// -32602 acpterm.ErrInvalidParams, -32603 acpterm.ErrInternal and -32800 acpterm.ErrCancelled. Clients built with
+	// acpterm send a more specific kind. If the call's own context is done, Kind is acpterm.ErrCancelled. If the
+	// terminal has been released, it is acpterm.ErrTerminalNotFound.
 	Kind acpterm.Kind
-	// Err is the cause. It is the *jsonrpc2.Error of the client's answer, jsonrpc2.ErrClosed, possibly wrapped, for a
-	// closed connection, or the cause of the context's end. It is nil for a call after Release.
+	// Err is the underlying error: the client's answer as a *jsonrpc2.Error, jsonrpc2.ErrClosed (possibly wrapped) if
+	// the connection is closed, or the cause of the context. It is nil if the terminal has been released.
 	Err error
 }
 
-// Error names the method, the terminal, the kind and the cause.
+// Error returns a message with the method, the terminal, the kind and the cause.
 func (e *Error) Error() string {
 	parts := []string{"agent", e.Method}
 	if e.TerminalID != "" {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap lets errors.Is find the kind and the cause.
+// Unwrap returns the kind and the underlying error, for errors.Is and errors.As.
 func (e *Error) Unwrap() (all []error) {
 	if e.Kind != "" {
 		all = append(all, e.Kind)

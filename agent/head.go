@@ -12,7 +12,7 @@ import (
 )
 
 // AskForHead makes a request ask for the first bytes of the output, up to the client's own limit, in addition to its
-// end. ReadHead returns them. AskForHead replaces "acpterm" in the request's Meta.
+// end. Use ReadHead to get them. AskForHead replaces "acpterm" in the request's Meta.
 func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta = maps.Clone(request.Meta)
 	if request.Meta == nil {
@@ -21,9 +21,9 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta["acpterm"] = fmt.Appendf(nil, `{"headBytes":%d}`, bytes)
 }
 
-// Head is the beginning of the output.
+// Head holds the beginning of the output.
 type Head struct {
-	// Text is valid UTF-8 in whole characters. End is the offset after it.
+	// Text is valid UTF-8 and contains only whole characters. End is the offset after its last byte.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
 	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes in between are
@@ -31,8 +31,8 @@ type Head struct {
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the beginning of the output, or nil if the request did not ask for it (AskForHead) or the client
-// does not know the extension.
+// ReadHead returns the beginning of the output. It returns nil if the request did not ask for it (see AskForHead) or
+// the client does not support the extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {
 		Text *string `json:"head"`

@@ -10,13 +10,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client serves all of the methods. An agent can then offer tools that need them. Without
-// ClientOptions.SupportedMethods, all methods other than terminal/* count as served.
+// Supports reports whether the client supports all of the methods. It can be used to decide which tools to offer.
+// Unless ClientOptions.SupportedMethods is set, all methods other than terminal/* are assumed to be supported.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }
 
-// FilterMethods returns the supported methods in a new slice, in the same order.
+// FilterMethods returns a new slice with the supported methods, in the same order.
 func (c *Client) FilterMethods(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !c.supports(m) })
 }

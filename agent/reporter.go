@@ -12,15 +12,16 @@ import (
 )
 
 // Reporter reports terminals of a Manager to a client of ACP v2. For each terminal, it sends the command, the output
-// byte for byte, and the exit status with session/update. It is experimental, like ACP v2. It follows the schema of
-// npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
+// byte for byte, and the exit status in session/update notifications. It is experimental, like ACP v2. It follows the
+// schema of npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
-// A client that does not read never delays a command. At most two pieces of each terminal's output wait for it (see
-// acpterm.Terminal.Follow). A terminal keeps at most OutputByteLimit bytes, so a slow client may miss output. The next
-// piece then replaces the client's whole output. The client gets the end of the output without a gap.
+// A client that does not read never delays a command. At most two pieces of each terminal's output wait to be sent (see
+// acpterm.Terminal.Follow). A terminal keeps only OutputByteLimit bytes, so a slow client may miss output, in which
+// case the next piece replaces all of the client's output. The end of the output always reaches the client without a
+// gap.
 //
-// A Reporter serves one connection, set by Handler or Connect. Until then, its messages wait. After a failed write, it
-// sends nothing more. All methods are safe for concurrent use.
+// A Reporter serves a single connection, set by Handler or Connect. Until then, its messages are queued. After a failed
+// write, it sends nothing more. It is safe for concurrent use by multiple goroutines.
 type Reporter struct {
 	knowsSession func(acpterm.SessionID) bool
 	connect      sync.Once
@@ -41,7 +42,7 @@ type Reporter struct {
 // ReporterOptions configure a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
 	// KnowsSession reports whether a session exists. A terminal/cancel in an unknown session is answered with -32002.
-	// The goroutine that calls Cancel calls KnowsSession. If nil, every session counts as known.
+	// It is called on the goroutine calling Cancel. If nil, all sessions are assumed to exist.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
@@ -54,9 +55,9 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a Reporter. Its Handler method makes the handler for the connection. Agents on JSON-RPC libraries
-// other than jsonrpc2 call Connect and Cancel instead. If options is nil, the defaults apply. Call Close to stop the
-// Reporter.
+// NewReporter returns a Reporter. Use its Handler method to create the connection's handler. Agents using a JSON-RPC
+// library other than jsonrpc2 should call Connect and Cancel instead. If options is nil, the defaults are used. Call
+// Close to stop the Reporter.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -69,9 +70,9 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect begins to send notifications by calling notify, a function for the connection of any JSON-RPC library. Only
-// one goroutine at a time calls notify, which may block until the client reads. Later calls of Connect do nothing, and
-// neither does a call after the first message to Handler, because that message also connects the Reporter.
+// Connect starts sending notifications by calling notify, which can send them with any JSON-RPC library. notify is
+// called by one goroutine at a time, and may block until the client reads. A Reporter can be connected only once:
+// subsequent calls do nothing, and the first message passed to Handler also connects the Reporter.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -102,12 +103,12 @@ type ReportOptions struct {
 	NotCancellable bool
 }
 
-// Report begins to report a terminal, from the beginning of its kept output. It does not block, so an event hook may
-// call it (acpterm.StartEvent). The report ends when the terminal is released and everything is sent. Until then, the
-// output is kept. Report does nothing after Close, or if the terminal is already reported. If options is nil, the
-// defaults apply.
+// Report starts reporting a terminal, beginning with the output kept so far. It does not block, so it can be called in
+// an event hook (see acpterm.StartEvent). The report ends once the terminal is released and everything has been sent.
+// Until then, the output is kept. Report does nothing if the terminal is already being reported or the Reporter is
+// closed. If options is nil, the defaults are used.
 //
-// A client that reconnects needs a new Reporter, and a Report of each terminal that it may show.
+// If a client reconnects, create a new Reporter and call Report for each terminal that it may show.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {
 	cancellable := options == nil || !options.NotCancellable
 	r.report(t, v2Voice{t, cancellable}, cancellable)
@@ -136,11 +137,11 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	})
 }
 
-// Replay reports a session's terminals again from the beginning. Call it in the handler of a session/resume with a
-// replayFrom, and answer the request after Replay returns. Replay returns when everything that existed at the call has
+// Replay reports a session's terminals again from the beginning. It should be called by the handler of a session/resume
+// with a replayFrom, before the request is answered. Replay returns once everything that existed when it was called has
 // been sent. It returns an *Error if ctx is done or the connection fails.
 //
-// Released terminals are not replayed. An agent that wants to show a terminal again must not release it.
+// Released terminals are not replayed, so a terminal that should be shown again must not be released.
 func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error {
 	r.mu.Lock()
 	var all []*report
@@ -163,12 +164,11 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 	return nil
 }
 
-// Flush waits until the terminal's state at the call has been sent: its output and, if the command has ended, its exit
-// status. It returns immediately if the terminal is not reported, or no longer reported. It returns an *Error if ctx
-// ends or the connection has failed.
+// Flush waits until the terminal's current state has been sent: its output so far and, if the command has ended, its
+// exit status. If the terminal is not reported, or no longer reported, Flush returns immediately. It returns an *Error
+// if ctx is done or the connection has failed.
 //
-// The schema requires agents to send a terminal's end before the state_update that no longer lists it as background
-// work.
+// The schema requires that a terminal's end is sent before the state_update that no longer lists it as background work.
 func (r *Reporter) Flush(ctx context.Context, t *acpterm.Terminal) error {
 	return r.flush(ctx, t.SessionID(), t.ID())
 }
@@ -228,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports. It does not touch the terminals. It returns when the reports have ended, but does not wait
-// for a write that the client does not read. Such a write ends with the connection.
+// Close stops all reports without affecting the terminals. It waits for the reports to end, but not for a write blocked
+// by a client that does not read. Such a write ends with the connection.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

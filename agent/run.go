@@ -11,24 +11,24 @@ import (
 
 // RunOptions configure Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum run time of the command, from the client's answer to the create. If 0, it may run until
-	// ctx is done.
+	// Timeout is the maximum run time of the command, measured from the client's answer to the create. If 0, the
+	// command may run until ctx is done.
 	Timeout time.Duration
-	// Created, if not nil, is called with the new terminal. It can show the terminal in a tool call with
-	// Terminal.Content. The command and its timeout run concurrently, but Run continues, and kills a command that still
-	// runs, only after Created has returned.
+	// Created, if not nil, is called with the new terminal. It can be used to show the terminal in a tool call (see
+	// Terminal.Content). The command and its timeout are already running, but Run waits for Created to return, even
+	// before killing a command that has timed out.
 	Created func(*Terminal)
 }
 
-// Outcome reports whether a command ended before its timeout.
+// Outcome indicates whether a command ended before its timeout.
 type Outcome string
 
-// The outcomes. Outcome is empty if Run failed before the end of the command or the timeout.
+// The possible outcomes. If Run failed before the command ended or timed out, the Outcome is empty.
 const (
 	// Completed means that the command ended before its timeout, successfully or not. See Result.ExitStatus.
 	Completed Outcome = "completed"
-	// TimedOut means that the command did not end within RunOptions.Timeout and was killed. If it ended right before
-	// the kill, ExitStatus reports how.
+	// TimedOut means that the command did not end within RunOptions.Timeout and was killed. If it ended just before it
+	// was killed, ExitStatus holds its own exit status.
 	TimedOut Outcome = "timed out"
 )
 
@@ -38,8 +38,8 @@ type Result struct {
 	// Output is the end of the output, up to the terminal's limit. Truncated reports whether its beginning is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output. It is nil if the request did not ask for it (AskForHead), the client does
-	// not support it, or the command ran in the agent.
+	// Head is the beginning of the output. It is nil if the request did not ask for it (see AskForHead), the client
+	// does not support it, or the command ran in the agent.
 	Head *Head
 	// ExitStatus is the exit status of the command, or nil if the client did not report it.
 	ExitStatus *acpterm.TerminalExitStatus
@@ -48,14 +48,14 @@ type Result struct {
 }
 
 // Run creates a terminal, waits for the command to end, kills it after its timeout, reads the final output and releases
-// the terminal. It sends each request after the answers to the requests before it, with one exception: a kill is sent
-// while the wait is pending, and the output is read after the answers to both.
+// the terminal. Each request is sent after the previous one has been answered, except that a kill is sent while the
+// wait is pending. The output is then read after both have been answered.
 //
 // Run always releases the terminal, even if the client answers a request with an error or too late (see
 // ClientOptions.Grace), if ctx is done, or if RunOptions.Created panics. Once ctx is done, Run sends only the release.
 //
-// If Run fails, the result contains everything known so far. For example, a command whose timeout expired is TimedOut
-// even if the client then failed to kill it. The error joins the errors of all failed requests.
+// If Run fails, the result holds everything known so far. For example, the Outcome of a command is TimedOut even if the
+// client then failed to kill it. The returned error joins the errors of all failed requests.
 func (c *Client) Run(
 	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
 ) (result Result, err error) {

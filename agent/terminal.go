@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Terminal is a terminal of the client. All methods are safe for concurrent use. Methods with a context return when it
-// ends. After Release, they fail with acpterm.ErrTerminalNotFound and send nothing.
+// Terminal represents a terminal of the client. It is safe for concurrent use by multiple goroutines. Methods taking a
+// context return when it is done. After Release, they send nothing and fail with acpterm.ErrTerminalNotFound.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
@@ -22,13 +22,13 @@ type Terminal struct {
 	releaseErr error
 }
 
-// ID returns the terminal's id. The client chose it.
+// ID returns the terminal's id, which was chosen by the client.
 func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 
 // SessionID returns the id of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output returns the current output with terminal/output. Its ExitStatus is nil while the command runs.
+// Output returns the output so far, using terminal/output. Its ExitStatus is nil while the command is running.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,8 +42,8 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits until the command has ended, with terminal/wait_for_exit. If ctx is done first, Wait cancels the request
-// and the command keeps running. If the client does not know the exit status, the status has neither an exit code nor a
+// Wait waits for the command to end, using terminal/wait_for_exit. If ctx is done first, Wait cancels the request, but
+// the command keeps running. If the client does not know the exit status, the result has neither an exit code nor a
 // signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
@@ -66,18 +66,18 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 	return status, nil
 }
 
-// Kill ends the command with terminal/kill. Its output can still be read.
+// Kill ends the command, using terminal/kill. Its output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
-// Release ends the command and invalidates the terminal's id with terminal/release. The request is sent once, even if
-// ctx is done: ctx only limits the wait for the answer. Further calls wait for the same answer and return the same
-// error. If the client answers that it does not know the terminal, Release succeeds.
+// Release ends the command and invalidates the terminal's id, using terminal/release. The request is sent once, even if
+// ctx is already done: ctx only limits the time spent waiting for the answer. Subsequent calls wait for the same answer
+// and return the same error. It is not an error if the client no longer knows the terminal.
 //
-// Other pending calls may fail. To show the terminal in a tool call, add it before Release (see Content).
+// Other pending calls may fail. To show the terminal in a tool call, add it before calling Release (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil

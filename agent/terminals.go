@@ -13,11 +13,12 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Terminals runs commands in tool calls, for any kind of client. It uses the client's terminals where ACP v1 has them,
-// and otherwise a Manager of the agent. In v2, it shows the Manager's terminals as ACP v2 does. In v1, it shows them by
-// the _meta convention of Zed if the client advertises it, and otherwise as text when the command has ended.
+// Terminals runs commands in tool calls, for any kind of client. In ACP v1, it uses the client's terminals if the
+// client has them. Otherwise, commands run in a Manager of the agent. In v2, they are shown as ACP v2 specifies. In v1,
+// they are shown by the _meta convention of Zed if the client advertises it, or else as text once the command has
+// ended.
 //
-// It is experimental, like ACP v2. All methods are safe for concurrent use.
+// Terminals is experimental, like ACP v2. It is safe for concurrent use by multiple goroutines.
 type Terminals struct {
 	manager  *acpterm.Manager // nil if the agent itself does not run commands
 	options  TerminalsOptions
@@ -34,22 +35,21 @@ type toolClient struct {
 
 // TerminalsOptions configure Terminals. The zero value is ready to use.
 type TerminalsOptions struct {
-	// ProtocolVersion is the version in the agent's answer to initialize. If 0, it is the version that the client
-	// requests, but at most 2.
+	// ProtocolVersion is the version in the agent's answer to initialize. If 0, the version requested by the client is
+	// used, up to 2.
 	ProtocolVersion int
-	// Client holds the options for the client's terminals. Their Grace is also how long Run waits for the client to
+	// Client holds the options for the client's terminals. Its Grace also limits how long Run waits for the client to
 	// read the updates of the tool call.
 	Client ClientOptions
 	// Reporter holds the options for the agent's own terminals.
 	Reporter ReporterOptions
 }
 
-// NewTerminals returns Terminals for one connection. The connection must use its Handler. m runs commands for clients
-// that cannot run them. If m is nil, Run fails for those clients with an acpterm.CapabilityError, and for
-// ToolCall.Own with acpterm.ErrInternal. If options is nil,
-// the defaults apply.
+// NewTerminals returns the Terminals of a connection, which must use its Handler. m runs the commands of clients
+// without terminals. If m is nil, Run fails for such clients with an acpterm.CapabilityError, and for a ToolCall with
+// Own set with acpterm.ErrInternal. If options is nil, the defaults are used.
 //
-// Terminals end with the connection and do not need a Close. The caller closes the Manager.
+// The Terminals end with the connection and do not need to be closed. The caller remains responsible for closing m.
 func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	ts := &Terminals{manager: m}
 	if options != nil {
@@ -59,10 +59,10 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	return ts
 }
 
-// Handler returns the handler for the connection. It reads the params of initialize, serves terminal/cancel, and passes
-// every other message to next, including initialize. It answers with -32602 if the params of initialize are not an
-// object. If next is nil, it answers other requests with -32601. The handler does not block while the client reads its
-// answers, so the reading goroutine may call it.
+// Handler returns the handler for the connection. It reads the params of initialize, serves terminal/cancel and passes
+// all other messages, and initialize itself, to next. If the params of initialize are not an object, it answers with
+// -32602. If next is nil, it answers other requests with -32601. The handler does not block while the client is slow to
+// read its answers, so it can be called on the goroutine reading from the connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }
@@ -108,46 +108,46 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter returns the Reporter of the agent's own terminals. It may also report terminals other than those of Run. For
-// a session/resume, the agent calls its Replay.
+// Reporter returns the Reporter of the agent's own terminals. It can also be used to report terminals not created by
+// Run. On session/resume, the agent should call its Replay method.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
-// ToolCall is a tool call that runs one command.
+// ToolCall describes a tool call running a single command.
 type ToolCall struct {
-	// ID is the tool call's id. It must be unique in the session.
+	// ID is the id of the tool call. It must be unique in the session.
 	ID string
-	// Title is the title shown to the user. If empty, it is the command.
+	// Title is shown to the user. The default is the command.
 	Title string
 	// Own runs the command in the agent's Manager, even if the client has terminals.
 	Own bool
-	// Request is the command and the session of the tool call.
+	// Request specifies the command and the session.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is the maximum run time of the command. If 0, it may run until ctx is done.
+	// Timeout is the maximum run time of the command. If 0, the command may run until ctx is done.
 	Timeout time.Duration
 }
 
 // ToolCallResult is the result of a tool call.
 type ToolCallResult struct {
 	Result
-	// Content is the tool call's content that Run has sent: an item for a terminal or for a text. Do not send a Content
-	// of the client's own terminal again, because the terminal has been released.
+	// Content is the content of the tool call as sent by Run: a single item with a terminal or text. An item with a
+	// terminal of the client should not be sent again, because the terminal has been released.
 	Content []json.Marshaler
 }
 
 var errNoManager = errors.New("the agent has no Manager for its own commands")
 
-// Run runs a command in a tool call. It announces the tool call, shows the command in it, live if the client can, and
-// ends it. The tool call ends as completed if the command has exited with code 0, in v2 as cancelled if ctx is done,
-// and otherwise as failed. The agent does not have to send anything for the tool call, but may add to it. Otherwise,
-// Run is like Client.Run: it kills the command after its timeout and releases the terminal, and if it fails, the result
-// contains everything known so far. If the connection ends, Run ends the command, and its error wraps
+// Run runs a command in a tool call. It announces the tool call, shows the command in it (live, if the client supports
+// that) and ends it. The tool call ends as completed if the command exits with code 0, as cancelled if ctx is done (v2
+// only), and otherwise as failed. The agent does not need to send any updates for the tool call, but may send more.
+// Otherwise, Run is like Client.Run: it kills the command after its timeout and releases the terminal, and if it fails,
+// the result holds everything known so far. If the connection ends, Run ends the command and returns an error wrapping
 // jsonrpc2.ErrClosed.
 //
-// Before the client's initialize, Run returns an acpterm.CapabilityError.
+// If the client has not sent initialize yet, Run returns an acpterm.CapabilityError.
 //
-// Run returns when it has sent everything to the client. If the client does not read, Run waits for at most
-// ClientOptions.Grace, and its error says so. If nothing of the tool call has been sent by then, it will not be sent.
-// The command never waits for the client.
+// Run returns once everything has been sent to the client. If the client does not read, Run waits for up to
+// ClientOptions.Grace and then returns an error. If no part of the tool call has been sent by then, none will be sent.
+// The command itself never waits for the client.
 func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallResult, err error) {
 	client := ts.client.Load()
 	if client == nil {

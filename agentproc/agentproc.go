@@ -1,5 +1,5 @@
-// Package agentproc runs an agent's process. Start starts the agent from an exec.Cmd and returns the connection to it,
-// its standard output and input. Close ends the agent gracefully, with all processes that it started.
+// Package agentproc runs an agent's process. Start starts the agent from an exec.Cmd and returns a connection to its
+// standard output and input. Close shuts down the agent gracefully, together with all processes started by it.
 //
 //	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
 //	rest := h.Filter(ctx, agent) // h is an acpterm.Handler
@@ -33,25 +33,25 @@ import (
 
 // Options configure Start. The zero value is ready to use.
 type Options struct {
-	// Grace is how long to wait for the agent to exit after the end of its standard input, and then for its remaining
-	// processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
+	// Grace is how long to wait for the agent to exit after closing its standard input, and then again for its
+	// remaining processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
 	Grace time.Duration
 
-	// Stderr is called with each line of the agent's standard error, in valid UTF-8 without the line ending. The agent
-	// chooses the text: see package display before you show it to a user. A line of more than 16 KiB comes in pieces.
-	// One goroutine calls Stderr, in order. Stderr must not call Close or Kill, which wait for it. A panic is logged.
-	// The agent never waits for Stderr: up to 1 MiB of lines is queued. Further lines are dropped, and their number is
-	// logged. If nil, the lines go to Logger at level Info. Stderr is not called if exec.Cmd.Stderr is set.
+	// Stderr, if not nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
+	// ending. The agent chooses the text, so see package display before showing it to a user. Lines over 16 KiB are
+	// split. Stderr is called in order on a single goroutine. It must not call Close or Kill, which wait for it. Panics
+	// are logged. The agent never waits for Stderr: after 1 MiB of queued lines, further lines are dropped and their
+	// number is logged. If nil, lines are logged to Logger at level Info. Stderr is not used if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger logs the agent's standard error if Stderr is nil, and the number of dropped lines. If nil, it is
-	// slog.Default(). A panic of Stderr always goes to slog.Default().
+	// Logger is used to log the agent's standard error if Stderr is nil, and the number of dropped lines. The default
+	// is slog.Default(), which is also where panics of Stderr are always logged.
 	Logger *slog.Logger
 }
 
-// Process is an agent's process, with all processes that it starts. It is also the connection to the agent, for
-// Handler.Filter of acpterm: Read reads the agent's standard output, and Write writes to its standard input. All
-// methods are safe for concurrent use.
+// Process represents an agent's process and all processes started by it. It is also the connection to the agent, for
+// Handler.Filter of acpterm: Read reads from the agent's standard output, and Write writes to its standard input. It is
+// safe for concurrent use by multiple goroutines.
 //
 // When the agent exits by itself, its remaining processes are ended as by Close, starting with SIGTERM, so that Read
 // reaches the end of the output.
@@ -92,21 +92,21 @@ const (
 	maxRestWait = time.Second
 )
 
-// Start starts an agent. cmd is as for exec.Cmd.Start, without Stdin and Stdout. The Process owns cmd from then on,
-// even if Start fails. Do not call cmd's methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr or
-// Options.Stderr is set, lines on standard error are logged. If options is nil, the defaults apply.
+// Start starts an agent. cmd is used as by exec.Cmd.Start, but Stdin and Stdout must be nil. The Process owns cmd from
+// then on, even if Start fails: do not call its methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr
+// or Options.Stderr is set, lines on standard error are logged. If options is nil, the defaults are used.
 //
 // On Unix, the agent leads its own session, in addition to the attributes in cmd.SysProcAttr. Close finds processes
-// that left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. When the host
-// dies, the agent's standard input ends. On Windows, the agent ends too. Manager.Reaped does not serve agents: in a
-// host that reaps every child, Wait returns ErrExitLost before Linux 6.15.
+// that have left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. If the
+// host dies, the agent's standard input ends, and on Windows the agent ends too. Manager.Reaped does not support
+// agents: in a host that reaps every child, Wait returns ErrExitLost on Linux before 6.15.
 //
-// ctx limits the call but not the agent's life. Call Close to end the agent. If cmd comes from exec.CommandContext, the
-// end of its context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
+// ctx limits the call but not the agent's lifetime. Call Close to end the agent. If cmd comes from exec.CommandContext,
+// its context kills the agent's process when done, as in os/exec. The remaining processes then end as after an exit.
 //
-// Start returns an *acpterm.Error of kind ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
+// Start returns an *acpterm.Error. Its kind is ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
 // "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
-// ErrNotExecutable; or ErrInternal. errors.Is and errors.As also find the error of os/exec.
+// ErrNotExecutable; or ErrInternal. The error of os/exec can be found with errors.Is and errors.As.
 func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
 	if err := check(ctx, cmd); err != nil {
 		return nil, err
@@ -221,8 +221,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads the agent's standard output. It returns io.EOF at its end. After the agent has ended, Read still returns
-// the remaining output.
+// Read reads from the agent's standard output and returns io.EOF at its end. The remaining output can still be read
+// after the agent has ended.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -244,20 +244,19 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It blocks while the agent does not read. After Close, it returns
-// os.ErrClosed. Close also ends a blocked Write.
+// Write writes to the agent's standard input. It blocks while the agent is not reading. Close unblocks a pending Write,
+// and subsequent calls return os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the process ID of the agent. After Done, another process may have it.
+// PID returns the agent's process ID. After Done, it may be reused by another process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the agent has exited and its other processes have ended or been given up.
-// Until Close returns, lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr.
+// Lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr, until Close returns.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
 // Wait waits until Done is closed and returns the agent's exit status. It returns ErrCancelled if ctx is done first,
-// ErrExitLost if another part of the program reaped the process, and the error of Close if the agent's own
-// process is still running.
+// ErrExitLost if another part of the program has reaped the process, and Close's error if the process is still running.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-p.ended.Done():
@@ -274,21 +273,21 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 	return status, nil
 }
 
-// Close ends the agent and the processes that it started. It closes the agent's standard input, waits Grace for the
-// agent to exit, sends SIGTERM to the remaining processes of the tree, waits Grace again, and sends SIGKILL. Reads
-// continue until then.
+// Close ends the agent and all processes started by it. It closes the agent's standard input, waits up to Grace for the
+// agent to exit, sends SIGTERM to the remaining processes of the tree, waits up to Grace again, and sends SIGKILL. The
+// agent's output can be read until then.
 //
-// When Close returns, all of the agent's processes, goroutines and files are gone. The exception is a process that
-// still runs ten seconds after SIGKILL. Close then returns ErrSurvivors, and Error.PIDs contains the process. If it
-// is the agent's own process, a goroutine waits for it. A second call waits for the first and returns the same error.
-// If the agent has exited by itself and left no process, Close does nothing.
+// When Close returns, all of the agent's processes, goroutines and files are gone, except for processes still running
+// ten seconds after SIGKILL. In that case, Close returns ErrSurvivors with the processes in Error.PIDs, and if the
+// agent's own process is one of them, a goroutine keeps waiting for it. Subsequent calls wait for the first and return
+// the same error. If the agent has exited by itself and left no processes, Close does nothing.
 func (p *Process) Close() error {
 	p.closing.Set()
 	<-p.closed.Done()
 	return p.closeErr
 }
 
-// Kill is Close without grace. It sends SIGKILL to the tree immediately, even during a Close.
+// Kill is like Close, but sends SIGKILL to the tree immediately. It can be called while Close is waiting.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

@@ -7,13 +7,13 @@ import (
 	"github.com/acpterm/acpterm/internal/hook"
 )
 
-// TraceLine is a line read from a connection or written to it.
+// A TraceLine is a line read from or written to a connection.
 type TraceLine struct {
-	// Sent is true if this side wrote the line, and false if it read the line.
+	// Sent reports whether this side wrote the line. Otherwise, it read the line.
 	Sent bool
-	// Text is the line without its newline, or the line's first 64 KiB. It is valid until the hook returns.
+	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
 	Text []byte
-	// Bytes is the length of the line.
+	// Bytes is the full length of the line.
 	Bytes int64
 }
 
@@ -23,11 +23,11 @@ type tracedConn struct {
 	received, sent lineTrace
 }
 
-// Trace returns a connection that calls a hook with each line that passes, for logging. Lines contain the agent's words
-// and the output of commands, and may contain secrets. The reading and writing goroutines call the hook, one at a time
-// in each direction, and wait for it. A panic of the hook is logged.
+// Trace returns a connection that calls a hook with each line read or written, for logging. Lines contain the agent's
+// messages and the output of commands, and may contain secrets. The hook is called on the reading and the writing
+// goroutine, which wait for it, and never concurrently for one direction. Panics of the hook are logged.
 //
-// Use it with a single reader, and with writers that write whole lines, such as Handler.Filter of acpterm.
+// There must be only a single reader. Writers should write whole lines, as acpterm's Handler.Filter does.
 func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},
@@ -44,8 +44,8 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection. Only one goroutine at a time may call it. It calls the hook first. Otherwise, the
-// trace of the line could follow the trace of its answer.
+// Write writes to the connection. Only one goroutine at a time may call it. The hook is called first, because otherwise
+// the trace of the line could follow the trace of its answer.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)
 	return c.ReadWriteCloser.Write(p)

@@ -1,6 +1,6 @@
 // Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send the output
-// of such a command in session/update: either with ACP v2's terminal_update and terminal_output_chunk (experimental,
-// like v2), or with the _meta convention of agents on v1.
+// of such commands in session/update, either with ACP v2's terminal_update and terminal_output_chunk (experimental,
+// like v2) or by the _meta convention used by agents on v1.
 //
 // With jsonrpc2, wrap your handler with [Terminals.Handler]:
 //
@@ -10,11 +10,11 @@
 //
 // With another library, call [Terminals.Update] with the params of each session/update, in order.
 //
-// [Advertise] adds the convention to the capabilities for initialize, so that agents on v1 follow it.
-// acpterm.HandlerOptions.Created is called with each terminal, and acpterm.Terminal's Attached distinguishes it from
-// the client's own terminals. Such a terminal does not have a local process and is not subject to the policy. It counts
-// in the Manager's quotas; if one is full, the terminal that ended first makes room. Kill asks the agent to end the
-// command, and a release only forgets the terminal.
+// Use [Advertise] to add the convention to the capabilities sent with initialize, so that agents on v1 follow it.
+// acpterm.HandlerOptions.Created is called with each of the terminals. Use the Attached method of acpterm.Terminal to
+// tell them from the client's own terminals. They have no local process and are not subject to the policy, but they
+// count towards the Manager's quotas. If a quota is full, the terminal that ended first is released to make room. Kill
+// asks the agent to end the command, whereas a release only forgets the terminal.
 package agentterm
 
 import (
@@ -33,11 +33,11 @@ import (
 	"github.com/acpterm/acpterm/agentterm/internal/updates"
 )
 
-// The methods between a client and the agent.
+// The methods used between a client and the agent.
 const (
-	// MethodUpdate is the agent's notification. Pass its params to Terminals.Update.
+	// MethodUpdate is the notification sent by the agent. Pass its params to Terminals.Update.
 	MethodUpdate = "session/update"
-	// MethodCancel is the client's request to end a command, in ACP v2 (schema type CancelTerminalRequest).
+	// MethodCancel is the request sent by the client to end a command, in ACP v2 (schema type CancelTerminalRequest).
 	MethodCancel = "terminal/cancel"
 )
 
@@ -49,14 +49,14 @@ const (
 
 // Options configure Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel sends a MethodCancel request to the agent and returns its error. acpterm.Terminal's Kill calls it, but
-	// only for terminals that the agent allows the client to cancel. If nil, the request is sent over the connection of
-	// Terminals.Handler; without such a connection, Kill returns acpterm.ErrNotCancellable.
+	// Cancel sends a MethodCancel request to the agent and returns its error. It is called by acpterm.Terminal's Kill,
+	// but only for terminals that the agent allows the client to cancel. If nil, the request is sent over the
+	// connection of Terminals.Handler. If that is not used either, Kill returns acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals holds the agent's terminals of one connection. All methods are safe for concurrent use. Updates of a
-// terminal apply in the order of the calls.
+// Terminals holds the agent's terminals of a connection. It is safe for concurrent use by multiple goroutines. The
+// updates of a terminal are applied in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
@@ -87,7 +87,7 @@ type terminal struct {
 	announced   bool // a terminal_info was received
 }
 
-// New returns the terminals of the agent on a Handler's connection. If options is nil, the defaults apply.
+// New returns the Terminals of the Handler's connection. If options is nil, the defaults are used.
 func New(h *acpterm.Handler, options *Options) *Terminals {
 	return &Terminals{
 		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
@@ -103,9 +103,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the ids of the terminals in the content of a tool call, both the client's and the agent's.
-// The content is an array of the schema type ToolCallContent or a single item, as in ACP v2's tool_call_content_chunk.
-// For other content it returns nil.
+// ToolCallTerminals returns the ids of all terminals in the content of a tool call, both the client's and the agent's.
+// content can be an array of the schema type ToolCallContent, or a single item as in ACP v2's tool_call_content_chunk.
+// For any other content, ToolCallTerminals returns nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))
@@ -113,13 +113,13 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	return ids
 }
 
-// Update applies the params of a session/update, of ACP v1 or v2. It returns the ids of the agent's terminals in the
-// update, or nil if the update is about something else. The first update of a terminal creates it. After the release of
-// the terminal, only an update with the command creates it again.
+// Update applies the params of a session/update of ACP v1 or v2. It returns the ids of the agent's terminals in the
+// update, or nil if the update is about something else. A terminal is created by its first update. Once it has been
+// released, only an update containing the command creates it again.
 //
-// An unusable update fails and changes nothing. The error is acpterm.ErrInvalidParams, also for a terminal that the
-// client owns or has released, or an error of acpterm.Handler's Attach. If a notification is about several terminals,
-// the updates before the unusable one remain.
+// An unusable update changes nothing and returns an error: acpterm.ErrInvalidParams, also for one of the client's own
+// terminals, even a released one, or an error of acpterm.Handler's Attach. If a notification is about several
+// terminals, the updates before the unusable one are kept.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
 	session, all, err := updates.Read(params)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {

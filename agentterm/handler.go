@@ -12,8 +12,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes all messages to next. It logs
-// unusable updates. If Options.Cancel is nil, Kill asks the agent over this connection.
+// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes all messages to next. Updates
+// that cannot be used are logged. If Options.Cancel is nil, Kill sends its request to the agent over this connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
 
 type handler struct {

@@ -1,11 +1,11 @@
-// Package display makes text that an agent chose safe to show to a user: no part of it is invisible, controls a
+// Package display makes text chosen by an agent safe to show to a user: no part of it is invisible, controls a
 // terminal, changes the order of other text, or pushes the rest off the screen.
 //
 //	fmt.Println("$ " + display.Visible(t.Command().String(), 200)) // on one line
 //	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives
 //	text, omitted := display.Question(q, 4096)                     // for a dialog
 //
-// Callers must show the results unchanged. The functions are safe for concurrent use.
+// The results must be shown unchanged. All functions are safe for concurrent use.
 package display
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Visible returns text with escapes, as in a Go string, for every character that is invisible by itself or changes how
-// other characters are shown: control characters and line ends, marks of direction, every blank except the space,
-// characters without a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result has more than most
-// bytes, the middle is replaced by its size. If most is 0, the length is unlimited.
+// Visible returns text in which every character that is invisible by itself or affects how other characters are shown
+// has been escaped as in a Go string: control characters and line ends, directional marks, all blanks except the space,
+// characters without a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result is longer than most
+// bytes, its middle is replaced by the number of omitted bytes. If most is 0, the length is unlimited.
 func Visible(text string, most int) string {
 	shown, _ := show(text, most, "")
 	return shown
 }
 
-// Quote is Visible in double quotes, and also escapes double quotes and backslashes in text. The result is exact, and
-// cannot be mistaken for the surrounding text.
+// Quote is like Visible, but returns the text in double quotes, and also escapes double quotes and backslashes. The
+// result is exact and cannot be mistaken for the surrounding text.
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown
 }
 
 // Question describes the command of a question to the user, in lines: the program, arguments or shell line, directory,
-// variables that the agent sets, Unverified files, and the reason. Each value has the form of Quote. most limits the
-// arguments or the line, in bytes; the variables get half of it, every other value a sixth. Longer values are cut, and
-// show the size of the omitted part. omitted is the number of bytes left out of all values: let the user see
-// Question(q, 0), which omits nothing.
+// variables set by the agent, Unverified files, and the reason. Values are formatted as by Quote. most is the maximum
+// length of the arguments or shell line in bytes, while the variables get half of it and all other values a sixth.
+// Longer values are cut and show the size of the omitted part. omitted is the total number of bytes left out, in which
+// case the user should be able to see Question(q, 0), which omits nothing.
 func Question(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	line := func(what, shown string, left int) {

@@ -1,7 +1,7 @@
 package signin
 
-// CapabilityV2 is the member capabilities.auth of ACP v2's initialize for a client that can Run methods. Its JSON is
-// {"terminal":{}}. On v1, use acpterm.HandlerOptions.TerminalAuth.
+// CapabilityV2 is capabilities.auth in ACP v2's initialize request, for a client that supports Run. It is encoded as
+// {"terminal":{}}. On v1, use acpterm.HandlerOptions.TerminalAuth instead.
 type CapabilityV2 struct {
 	Terminal struct{} `json:"terminal"`
 }

@@ -1,6 +1,6 @@
 // Package signin lets a user sign in to an agent in a terminal (terminal authentication of ACP v1 and v2). The client
-// advertises it by acpterm.HandlerOptions.TerminalAuth, or on v2 by a CapabilityV2. When the agent answers a request
-// with an error that IsRequired recognises:
+// advertises it with acpterm.HandlerOptions.TerminalAuth, or on v2 with a CapabilityV2. When the agent answers a
+// request with an error for which IsRequired returns true:
 //
 //	methods, err := signin.ReadMethods(initializeResult) // the user chooses one
 //	err = signin.Run(ctx, exec.Command("agent", "--acp"), method, terminal, nil)

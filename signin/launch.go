@@ -62,8 +62,8 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	return l, nil
 }
 
-// RefusedVariables returns the names of the method's variables that neither policy.SafeVariables nor
-// options.AllowVariables allows with their values. Run fails for a method with such variables. options may be nil.
+// RefusedVariables returns the names of the method's variables whose values are allowed by neither policy.SafeVariables
+// nor options.AllowVariables. Run fails for a method with such variables. options may be nil.
 func (m Method) RefusedVariables(options *Options) (names []string) {
 	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
 	for _, v := range m.Env {

@@ -17,24 +17,24 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// CodeRequired is the code of an agent's error for a request that requires a signed-in user (schema type ErrorCode).
+// CodeRequired is the code of an agent's error if a request requires the user to be signed in (schema type ErrorCode).
 const CodeRequired = -32000
 
-// Method is a way to sign in that an agent offers: the client runs the agent's program in a terminal, and the user
-// answers it there (schema type AuthMethodTerminal). All of it is the agent's text: see the package display before you
-// show ID, Name or Description. Call neither authenticate nor auth/login with its ID.
+// A Method is a way to sign in offered by an agent: the client runs the agent's program in a terminal, and the user
+// answers its questions there (schema type AuthMethodTerminal). All text comes from the agent, so see package display
+// before showing ID, Name or Description. Do not call authenticate or auth/login with its ID.
 type Method struct {
-	// ID is not empty, and unique.
+	// ID is unique and not empty.
 	ID string
-	// Name and Description are for users. Both may be empty.
+	// Name and Description are shown to users. Both may be empty.
 	Name, Description string
-	// Args holds appended to the arguments that the agent was started with.
+	// Args holds the arguments to append to those that the agent was started with.
 	Args []string
 	// Env overrides the environment that the agent was started with. Names are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand is a program with all its arguments, which replaces the agent's program; Args is nil then. It may
-	// be any program. An agent names it in _meta["terminal-auth"], as was usual before methods had the type "terminal".
-	// If nil, the method has the type, and the agent cannot choose a program.
+	// LegacyCommand, if not nil, is a program and its arguments to run instead of the agent's program, in which case
+	// Args is nil. It can be any program. Agents name it in _meta["terminal-auth"], which was usual before methods had
+	// the type "terminal". Methods of that type cannot choose a program and always have a nil LegacyCommand.
 	LegacyCommand []string
 }
 
@@ -60,12 +60,12 @@ var shapes = map[uint16]shape{
 	2: {id: "methodId", env: readEnvArray},
 }
 
-// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2. It
-// leaves out methods of other types.
+// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2.
+// Methods of other types are left out.
 //
-// It also leaves out malformed methods, as the schema says, and returns the others together with an error: an *Error of
-// kind ErrInvalidParams, whose Field is the first malformed one, such as "authMethods[1].env". It returns only an error
-// if the version is neither 1 nor 2, or if authMethods is not an array.
+// As the schema requires, malformed methods are left out too. ReadMethods then returns the others together with an
+// *acpterm.Error of kind ErrInvalidParams whose Field names the first malformed one, such as "authMethods[1].env". If
+// the version is neither 1 nor 2, or authMethods is not an array, only an error is returned.
 func ReadMethods(initializeResult []byte) ([]Method, error) {
 	result := wire.ReadObject(initializeResult)
 	if err := result.Err(); err != nil {
@@ -255,8 +255,8 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether err is an agent's answer that the user must sign in first. It recognises a *jsonrpc2.Error
-// by its code. In JSON-RPC the code alone means any server error: offer to sign in, and assume nothing more.
+// IsRequired reports whether err is an agent's answer that the user must sign in first, which is a *jsonrpc2.Error with
+// CodeRequired. JSON-RPC uses this code for any server error, so offer to sign in, but do not assume anything else.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

@@ -14,48 +14,48 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configure Run. The zero value, and a nil *Options, are valid.
+// Options configure Run. A nil *Options is equivalent to the zero value, which is ready to use.
 type Options struct {
-	// Manager runs the program, so that a view of it shows the program. Its policies, sandbox, limits and records
-	// apply. If nil, Run uses its own manager without any of these, which leaves deliberately detached processes
-	// running, such as a browser (acpterm.Options.KeepDetached).
+	// Manager runs the program, so that it appears in the manager's views. The manager's policies, sandbox, limits and
+	// records apply. If nil, Run uses its own manager without any of these. That manager leaves deliberately detached
+	// processes running, such as a browser (see acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session is the program's session in the manager. It must not be open: Run opens it, with the agent's environment
-	// and directory, and closes it. It must not be one of the agent's sessions, since the agent could then read the
-	// terminal. If empty, Run chooses a random one.
+	// Session is the program's session in the manager. It must not be open, because Run opens it with the agent's
+	// environment and directory, and closes it. It must not be one of the agent's sessions, as the agent could then
+	// read the terminal. If empty, a random session is used.
 	Session acpterm.SessionID
 
-	// PTY is the terminal's size and TERM. The program always counts as attended.
+	// PTY specifies the terminal's size and TERM. The program is always treated as attended.
 	PTY acpterm.PTYOptions
 
-	// Started is called with the program's terminal when the program runs, for example to resize it with the user's
-	// terminal by Terminal.Resize. Run waits for it. Started may be nil.
+	// Started, if not nil, is called with the program's terminal once the program is running. It can be used, for
+	// example, to resize the terminal with the user's by calling Terminal.Resize. Run waits for it to return.
 	Started func(*acpterm.Terminal)
 
 	// AllowVariables lists the variables that a method may set in addition to policy.SafeVariables, in the form of
-	// policy.AllowVariables. Run fails for a method that sets any other variable, and nothing runs: with LD_PRELOAD,
-	// for example, an agent could name a library for the first program of the embedder's command line, possibly the one
-	// that confines the agent. "*" allows all variables.
+	// policy.AllowVariables. If a method sets any other variable, Run fails without running anything. Otherwise an
+	// agent could, for example, use LD_PRELOAD to load a library into the first program of the embedder's command line,
+	// which may be the one confining the agent. "*" allows all variables.
 	AllowVariables []string
 
-	// AllowLegacyCommand allows methods with a LegacyCommand, which runs any program that the agent names. If false,
-	// Run fails for such methods, and nothing runs.
+	// AllowLegacyCommand allows methods with a LegacyCommand, which may run any program chosen by the agent. If false,
+	// Run fails for such methods without running anything.
 	AllowLegacyCommand bool
 }
 
-// Error describes why Run did not run a method successfully. errors.Is and errors.As also find Err.
+// Error is returned by Run if a method did not succeed. errors.Is and errors.As also find Err.
 type Error struct {
 	// Method is the method's ID.
 	Method string
-	// Status is the program's exit status, or nil if the program did not run or its end was not seen.
+	// Status is the program's exit status, or nil if the program did not run or its end was not observed.
 	Status *acpterm.TerminalExitStatus
-	// Err is the reason why the program did not run, was ended, or could not be ended completely; in the last case
-	// Status may be exit code 0. It is nil if the program ended by itself, with another status.
+	// Err is the reason why the program did not run, was ended, or could not be ended completely. In the last case,
+	// Status may be exit code 0. Err is nil if the program ended by itself with another status.
 	Err error
 }
 
-// Error names the method and the reason, or else the status.
+// Error returns a message with the method and the reason, or else the status.
 func (e *Error) Error() string {
 	reason := "how it ended is not known"
 	switch {
@@ -70,27 +70,27 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run signs in by a method. It runs the agent's program on a PTY in the agent's directory, with the agent's arguments
+// Run signs in with a method. It runs the agent's program on a PTY in the agent's directory, with the agent's arguments
 // followed by the method's, and the agent's environment overridden by the method's. It returns nil only if the program
-// exits with code 0. The agent must then be started again, as the protocol says.
+// exits with code 0. The protocol requires the agent to be started again afterwards.
 //
-// agent is an exec.Cmd like the one that starts the agent, but not the one given to agentproc.Start, which has changed
-// it. Run only reads its Path, Args, Env and Dir. It does not use a name in Args[0] that differs from Path.
+// agent is an exec.Cmd like the one used to start the agent, but not the one passed to agentproc.Start, which has
+// modified it. Run only reads its Path, Args, Env and Dir. If Args[0] differs from Path, it is not used.
 //
-// Until Run returns, it copies the program's output to term byte for byte, and input from term to the program: term is
-// the user's terminal in raw mode. If a Read returns io.EOF, Run sends "\x04", which ends the program's input; any
-// other error of term ends the program. Run leaves one Read pending, and the bytes that it reads are lost: the Read of
-// term should be interruptible. Run waits for a pending Write. term may be nil with a Manager: then the user answers
-// through a view, or through Terminal.Write.
+// Run copies the program's output to term byte for byte, and input from term to the program, until it returns. term
+// should be the user's terminal in raw mode. If Read returns io.EOF, Run sends "\x04" to end the program's input. Any
+// other error of term ends the program. When Run returns, a Read is still pending, and the bytes read by it are lost,
+// so the Read of term should be interruptible. A pending Write is waited for. If Options.Manager is set, term may be
+// nil, in which case the user answers through a view or through Terminal.Write.
 //
-// Cancelling ctx ends the program, with the steps of the manager's Escalation; no other timeout applies. After Run
-// has returned, no process of the program remains, except those in its error.
+// Cancelling ctx ends the program by the steps of the manager's Escalation. No other timeout applies. After Run has
+// returned, none of the program's processes remain, except for those listed in the error.
 //
-// Run returns an *Error. Its Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
-// ErrInvalidParams for an unusable agent, method or session; ErrDenied by a policy of the manager, for a LegacyCommand
-// or for RefusedVariables, which it names; ErrCommandNotFound; ErrNotExecutable; ErrCancelled if ctx was done first;
-// ErrSurvivors; or another kind that Manager.Create returns, for example with errors.ErrUnsupported where commands
-// cannot have a PTY. No error contains the value of a variable, or typed input.
+// Run returns an *Error whose Err is an *acpterm.Error or the error of a Read or Write of term. Its kind is
+// ErrInvalidParams if the agent, method or session cannot be used; ErrDenied if refused by the manager's policies,
+// because of a LegacyCommand or because of RefusedVariables, which are named; ErrCommandNotFound; ErrNotExecutable;
+// ErrCancelled if ctx was done first; ErrSurvivors; or another kind returned by Manager.Create, for example with
+// errors.ErrUnsupported where commands cannot have a PTY. Errors never contain the values of variables or typed input.
 //
 // Run may be called concurrently, with a different term each time.
 func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, options *Options) error {

@@ -1,11 +1,11 @@
-// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the formats of W3C
-// Trace Context and W3C Baggage:
+// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the W3C Trace Context
+// and W3C Baggage formats:
 //
 //	if from := tracecontext.Read(t.Request().Meta); from != nil {
 //		logger.Info("started", "trace_id", from.TraceID(), "span_id", from.SpanID())
 //	}
 //
-// It reads strictly, because the values go into the host's records and telemetry. Module otel creates spans.
+// Parsing is strict, because the values end up in the host's records and telemetry. To create spans, use module otel.
 package tracecontext
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Context identifies the trace of a request. Its fields are valid W3C headers, or empty.
+// Context identifies the trace of a request. Each field is a valid W3C header or empty.
 type Context struct {
-	// Parent is the traceparent: a version, the ids of the trace and of the agent's span, and flags. For a version
-	// after 00, it has only the part common to all versions. It is empty if there is only Baggage.
+	// Parent is the traceparent: a version, the trace ID, the ID of the agent's span, and flags. For versions after 00,
+	// it contains only the part common to all versions. It is empty if the request has only Baggage.
 	Parent string
-	// State is the tracestate. It is empty without a Parent.
+	// State is the tracestate. It is empty if Parent is.
 	State   string
 	Baggage string
 }
 
-// TraceID returns the trace's id as 32 hexadecimal digits, or an empty string without a Parent. c may be nil.
+// TraceID returns the trace ID as 32 hexadecimal digits, or an empty string if c is nil or has no Parent.
 func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -33,8 +33,7 @@ func (c *Context) TraceID() string {
 	return c.Parent[3:35]
 }
 
-// SpanID returns the id of the agent's span as 16 hexadecimal digits, or an empty string without a Parent. c may be
-// nil.
+// SpanID returns the ID of the agent's span as 16 hexadecimal digits, or an empty string if c is nil or has no Parent.
 func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -45,9 +44,9 @@ func (c *Context) SpanID() string {
 // maxTraceValue is the limit for each value, in bytes. W3C Baggage asks for this size, W3C Trace Context for less.
 const maxTraceValue = 8192
 
-// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (Extensibility
-// page). It ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent. It returns nil
-// if no valid value remains. In events, the _meta of a create is Subject.Meta.
+// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (see its
+// Extensibility page). Malformed values, values longer than 8 KiB, and a tracestate without a traceparent are ignored.
+// If no valid value remains, Read returns nil. In events, the _meta of a create is in Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {

@@ -1,5 +1,5 @@
-// Package audit writes decisions, ends and survivors as lines of JSON. A command runs only after the line that allows
-// it is on disk:
+// Package audit writes an audit log of decisions, ends and survivors as lines of JSON. A command runs only once the
+// line allowing it is on disk:
 //
 //	log, err := audit.Open("audit.json", roots...)
 //	m, err := acpterm.NewManager(&acpterm.Options{Record: log.Record})
@@ -24,13 +24,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Log writes each event as a line of JSON, in the form of LogEvents with slog.NewJSONHandler. Set its Record method as
-// acpterm.Options.Record. Open returns a Log for a file, New for any writer. Several managers may share a Log.
+// Log writes each event as a line of JSON, in the form of LogEvents with slog.NewJSONHandler. Its Record method should
+// be set as acpterm.Options.Record. Use Open to log to a file, or New for any writer. Several managers may share a Log.
 //
-// Log keeps lines that it failed to write, up to 16 MiB, and writes them first the next time. A temporarily full disk
-// thus leaves neither a gap nor half a line. The file may therefore contain a decision whose Record failed; the command
-// did not run, and its end says so. Log reports only the first of several failures in a row, with slog. All methods may
-// be called concurrently.
+// Lines that could not be written are kept, up to 16 MiB, and written first the next time, so a temporarily full disk
+// does not cause gaps or partial lines. The file may therefore contain a decision whose Record failed. Its command did
+// not run, as its end shows. Only the first of several failures in a row is reported, using slog. A Log is safe for
+// concurrent use.
 type Log struct {
 	w     io.Writer
 	sync  func() error // flushes w to disk, or nil if w cannot be flushed
@@ -55,9 +55,9 @@ type batch struct {
 // maxBytes is the limit of unwritten bytes. At this limit Record waits.
 const maxBytes = 16 << 20
 
-// New returns a Log that writes to w. Each call of Write gets whole lines, and calls do not overlap. If w has a method
-// Sync() error, as *os.File does, a decision is on record when Sync has returned. A pipe, or any other *os.File except
-// a regular file, is not synced. Close does not close w.
+// New returns a Log that writes to w. Each call to Write receives whole lines, and calls never overlap. If w has a
+// method Sync() error, like *os.File, a decision counts as recorded once Sync has returned. Pipes, and any other
+// *os.File except regular files, are not synced. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
 	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
@@ -77,13 +77,13 @@ func canSync(w io.Writer) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
-// Open returns a Log that appends to a file. It creates the file if it is missing. Close closes it.
+// Open returns a Log that appends to a file, creating it if necessary. The file is closed by Close.
 //
-// Only the owner may have access to the file. On Unix, Open sets the mode of an existing file to 0600, and fails if the
-// file belongs to another user or has a second hard link. On Windows the file has the rights of its directory. On all
-// systems Open fails if the file is not regular, or if it is inside one of the roots after symbolic links are resolved:
-// commands may truncate, replace or move files that they may write to. Errors are *acpterm.Error of the kind
-// ErrInternal.
+// Only the owner may have access to the file. On Unix, Open sets an existing file's mode to 0600, and fails if the file
+// belongs to another user or has more than one hard link. On Windows, access is determined by the file's directory. On
+// all systems, Open fails if the file is not regular, or if, after symbolic links are resolved, it is inside one of the
+// roots, because commands may truncate, replace or move files that they can write to. Errors are of type *acpterm.Error
+// and kind ErrInternal.
 func Open(path string, roots ...string) (*Log, error) {
 	file, err := openFile(path, roots)
 	if err != nil {
@@ -165,10 +165,10 @@ func ownFile(file *os.File, path string) error {
 	return keepFromOthers(file, info)
 }
 
-// Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns after the line is written and
-// flushed. It fails if that fails, or with ctx's error if ctx is done first; the line may still be written later. A
-// goroutine writes all other events without a flush, so that their callers do not wait for the disk. While 16 MiB are
-// unwritten, Record waits for the next write and fails if the write fails. After Close it returns os.ErrClosed.
+// Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns once the line has been
+// written and flushed. If that fails, or ctx is done first, it returns the error, and the line may still be written
+// later. Other events are written in the background, without a flush, so callers do not wait for the disk. While 16 MiB
+// are unwritten, Record waits for the next write and returns its error. After Close, it returns os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {
@@ -285,8 +285,8 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close writes and flushes all lines, and closes the file that Open opened. It fails if a line cannot be written or
-// flushed. Close the managers that use the Log first. A second call fails with os.ErrClosed.
+// Close writes and flushes all lines, and closes the file if it was opened by Open. It fails if a line cannot be
+// written or flushed. Managers using the Log should be closed first. Further calls return os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// LogEvents returns a hook for acpterm.Manager.Observe that writes events as structured records: "decision", "end",
-// "survivors", and "input" with the number of typed bytes. The level is Info, but Warn for denials, survivors and
-// allowed commands that did not run. A start has no record; the record of the end has the duration. If the create had a
-// valid traceparent in its _meta, all records except inputs have its ids as trace_id and span_id, the names that
-// OpenTelemetry uses. slog drops records that its handler fails to write, and commands run before they are logged; use
-// Log for a complete record.
+// LogEvents returns a hook for acpterm.Manager.Observe that logs events as structured records: "decision", "end",
+// "survivors", and "input" with the number of bytes typed. The level is Info, or Warn for denials, survivors and
+// allowed commands that did not run. A start is not logged, because the record of the end includes the duration. If the
+// create's _meta had a valid traceparent, all records except inputs contain its ids as trace_id and span_id, the names
+// used by OpenTelemetry. Records that slog's handler fails to write are lost, and commands run before they are logged.
+// For a complete record, use Log.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()

@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. New returns one. It is immutable and may be used
-// concurrently.
+// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. It is created by New, and is safe for concurrent
+// use by multiple goroutines.
 type Sandbox struct {
 	program string // bwrap
 	network bool

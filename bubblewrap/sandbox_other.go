@@ -4,7 +4,7 @@ package bubblewrap
 
 import "github.com/acpterm/acpterm"
 
-// Sandbox is an acpterm.Sandbox. On this system, New always fails.
+// Sandbox is an acpterm.Sandbox. On this system, New always returns an error.
 type Sandbox struct{}
 
 func newSandbox(Options) (*Sandbox, error) { return nil, internalError("bubblewrap is for Linux", nil) }

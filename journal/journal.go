@@ -1,13 +1,13 @@
-// Package journal keeps records of the commands that may be running, as files in a directory, and ends the processes
-// that a dead host left running. A host sets a Dir as acpterm.Options.Journal, and calls Recover when it starts:
+// Package journal records the commands that may be running, as files in a directory, so that processes left running by
+// a dead host can be ended. A host should set a Dir as acpterm.Options.Journal, and call Recover when it starts:
 //
 //	recovered, err := journal.Recover(ctx, path)
 //	// … tell the user
 //	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
-// Callers must restrict the
-// directory to the host's user and to one machine, and not share it between containers: those who can write to it can
-// choose which processes Recover ends, and records identify processes by their numbers.
+// The directory must be restricted to the host's user and to a single machine, and must not be shared between
+// containers, because records identify processes by number, and anyone able to write to it can choose which processes
+// Recover ends.
 package journal
 
 import (
@@ -20,15 +20,15 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Dir is an acpterm.Journal: the absolute path of a directory, created when needed, with a file for each command. Only
-// the host's user has access. A file contains the command's arguments, but not its environment. Managers and programs
-// may share a directory. The methods are safe for concurrent use, also in several processes. Their errors name the
-// file; they are those of package os, such as syscall.ENOSPC.
+// Dir is an acpterm.Journal that keeps a file for each command in a directory. It is the directory's absolute path. The
+// directory is created when needed, with access for the host's user only. Files contain a command's arguments, but not
+// its environment. Managers and programs may share a directory, and all methods are safe for concurrent use, even by
+// several processes. Their errors name the file, and are those of package os, such as syscall.ENOSPC.
 //
-// A file is written under a temporary name and renamed, so that a reader sees all of it or nothing, whenever the host
-// dies. Later, the command's process is appended to the file. Writing the file again would cost milliseconds, since
-// file systems flush a file that replaces another. Nothing else is flushed to disk: a crash of the machine ends all
-// processes.
+// Each file is written under a temporary name and then renamed, so that readers see all of it or nothing, even if the
+// host dies. The command's process is appended later, because replacing the file would take milliseconds, since file
+// systems flush a file that replaces another. Nothing else is flushed to disk, because all processes end if the machine
+// crashes.
 type Dir string
 
 // Begin writes a command's file.
@@ -55,8 +55,8 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started adds the command's process to its file: the one with the number pid, if unreaped reports true after the
-// process was read. A process that the host has reaped is not recorded, since its number may belong to another process.
+// Started adds the command's process to its file. The process is read first and recorded only if unreaped then returns
+// true, because once the host has reaped it, the number pid may belong to another process.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
@@ -77,7 +77,7 @@ func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error
 	return errors.Join(err, file.Close())
 }
 
-// End removes a command's file, if it exists.
+// End removes a command's file. A missing file is not an error.
 func (d Dir) End(id acpterm.TerminalID) error { return d.remove(recordName(id)) }
 
 // remove removes a file. It succeeds if another process has removed the file.

@@ -11,42 +11,42 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Recovered describes a terminal of a dead host, and the result for its processes.
+// Recovered describes a terminal of a dead host, and the outcome for its processes.
 type Recovered struct {
 	TerminalID acpterm.TerminalID
 	SessionID  acpterm.SessionID
-	// Command is the terminal's command. Env is nil: the environment is not recorded.
+	// Command is the terminal's command. Env is nil, because the environment is not recorded.
 	Command acpterm.Command
-	// PID is the former number of the command's process, or 0 if the host died while starting it. It may now belong to
+	// PID was the number of the command's process, or is 0 if the host died while starting it. It may now belong to
 	// another process.
 	PID     int
 	Created time.Time
-	// HostPID is the former number of the host.
+	// HostPID was the number of the host.
 	HostPID int
 
-	// Ended lists the processes of the tree that Recover ended, in no order.
+	// Ended lists the processes ended by Recover, in no particular order.
 	Ended []int
-	// Survivors lists the processes that still run. If it is not empty, the record stays, and the next Recover returns
-	// it again.
+	// Survivors lists the processes still running. If it is not empty, the record is kept, and returned again by the
+	// next call to Recover.
 	Survivors []int
 }
 
-// Recover ends the remaining processes of dead hosts that used the journal in dir (acpterm.Options.Journal), removes
-// their records, and returns the terminals, the oldest first. Call it when a program starts, so that it can tell its
-// user. Recover ignores the records of living hosts, which may be other programs, or this one. A missing directory has
-// no records.
+// Recover ends the remaining processes of dead hosts that used the journal in dir (see acpterm.Options.Journal),
+// removes their records, and returns their terminals, oldest first. It should be called when a program starts, so that
+// the user can be told. Records of living hosts, such as other programs or this one, are ignored. A missing directory
+// is treated as empty.
 //
-// On Linux, Recover ends every process that is known to belong to the tree: all with the terminal's mark in their
-// environment, the session of the command, their children, and the terminal's cgroup if it had one. They get SIGTERM,
-// and SIGKILL 5 seconds later, or immediately when ctx is done. A recorded number alone is never a reason to signal a
-// process. If a tree contains the calling process, Recover does not end it, but reports it.
+// On Linux, Recover ends all processes known to belong to the tree: those with the terminal's mark in their
+// environment, the command's session, their children, and all members of the terminal's cgroup if it had one. They are
+// sent SIGTERM, and SIGKILL 5 seconds later, or as soon as ctx is done. A process is never signalled because of a
+// recorded number alone. If a tree contains the calling process, Recover does not end the tree, but reports it.
 //
-// On Windows no process outlives its host. On other systems the processes cannot be found: Recover returns each record
-// once, with an error that says so, and the processes may continue to run.
+// On Windows, processes never outlive their host. On other systems they cannot be found, so Recover returns each record
+// once, with an error indicating this, and the processes may continue to run.
 //
-// The error joins an *acpterm.Error for each record with survivors (acpterm.ErrSurvivors), and for each file of the
-// directory that is invalid or cannot be read (acpterm.ErrInternal, with the file's name); such files stay. All
-// recovered terminals are returned with the error. Recover may be called concurrently, also in several processes.
+// The returned error joins an *acpterm.Error for each record with survivors (acpterm.ErrSurvivors), and for each
+// invalid or unreadable file (acpterm.ErrInternal, naming the file), which is kept. All recovered terminals are
+// returned even if there is an error. Recover may be called concurrently, even by several processes.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := bootID()
 	if err != nil {

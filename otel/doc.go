@@ -1,4 +1,4 @@
-// Package otelacpterm creates spans and metrics for the commands of an acpterm.Manager, with the API of OpenTelemetry:
+// Package otelacpterm creates spans and metrics for an acpterm.Manager's commands, using the OpenTelemetry API:
 //
 //	import otelacpterm "github.com/acpterm/acpterm/otel"
 //
@@ -10,22 +10,22 @@
 //	m.Close() // ends all commands, and returns when they have been observed
 //	stop()
 //
-// The SDK that the program has set up decides where they go; this package does not import one. The page
-// docs/telemetry.md of the repository lists every attribute, event and instrument.
+// Where they are sent is up to the SDK set up by the program. This package does not import one. See docs/telemetry.md
+// in the repository for a list of all attributes, events and instruments.
 //
-// The package is not named otel like its directory, since programs that use it also import OpenTelemetry's package
-// otel. Its name has the form of OpenTelemetry's contributed packages: otel and the name of the observed library.
+// The package is not named otel like its directory, because its users also import OpenTelemetry's package otel. As with
+// OpenTelemetry's contributed packages, its name is otel followed by the observed library's name.
 //
 // # Spans
 //
-// Each decided command has a span, from the arrival of its create to its end. It follows the conventions for callers of
-// command line programs (https://opentelemetry.io/docs/specs/semconv/cli/cli-spans, semantic conventions 1.43.0,
-// status: development): its name is that of the executable's file. A traceparent in the create's _meta makes the
-// agent's span its parent; the context that processors and samplers get has the baggage.
+// Once a command is decided about, it has a span, from the arrival of its create to its end. Following the conventions
+// for callers of command line programs (https://opentelemetry.io/docs/specs/semconv/cli/cli-spans, version 1.43.0,
+// status: development), the span is named after the executable's file. A traceparent in the create's _meta makes the
+// agent's span the parent, and the context passed to processors and samplers has the baggage.
 //
-// Spans never contain values of variables, or output. They contain arguments, and errors that may include arguments,
-// only with Options.Arguments.
+// Spans never contain output or the values of variables. Arguments, and errors that may include them, are added only if
+// Options.Arguments is set.
 //
-// A create that does not name a runnable command, for example because the program is not found, has no span, and
-// neither has a command that the agent runs itself (acpterm.Terminal's Attached).
+// Creates that do not name a runnable command, for example because the program is not found, do not have a span, nor do
+// commands run by the agent itself (see acpterm.Terminal's Attached).
 package otelacpterm

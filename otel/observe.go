@@ -18,26 +18,26 @@ import (
 
 // Options configure Observe. With the zero value, Observe does nothing.
 type Options struct {
-	// TracerProvider gets the spans. If nil, none are created.
+	// TracerProvider is used to create spans. If nil, no spans are created.
 	TracerProvider trace.TracerProvider
-	// MeterProvider gets the metrics. If nil, none are recorded.
+	// MeterProvider is used to record metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments adds a command's arguments (process.command_args) to its span, and the text of the error as the
-	// description of its status. They may contain secrets, and the agent chooses their length; the SDK can limit it.
+	// Arguments adds the command's arguments (process.command_args) to its span, and the error's text as the
+	// description of its status. They may contain secrets, and the agent chooses their length, which the SDK can limit.
 	Arguments bool
 }
 
 const scope = "github.com/acpterm/acpterm/otel"
 
-// Observe creates spans and metrics for the commands that a manager decides about until stop is called. It uses the
-// events of Manager.Observe: a blocking span processor, sampler or reader delays the manager's other hooks, but no
-// command. Without a provider, Observe does nothing and adds no hook.
+// Observe creates spans and metrics for the commands that a manager decides about, until stop is called. It uses the
+// events of Manager.Observe, so a blocking span processor, sampler or reader delays the manager's other hooks, but not
+// commands. Without providers, Observe does nothing and adds no hook.
 //
-// stop ends the spans of running commands with the event "acpterm.unobserved", and subtracts them from the number of
-// running commands. When it returns, nothing more is recorded. It may be called repeatedly and concurrently, but not by
-// a hook of the manager. To record the ends of all commands, call it after Manager.Close.
+// stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts them from the number of
+// running commands. Nothing is recorded after it returns. It may be called more than once and concurrently, but not
+// from a hook of the manager. To record how all commands end, call it after Manager.Close.
 //
-// Observe returns an error if the MeterProvider fails to create an instrument; stop then does nothing.
+// If the MeterProvider fails to create an instrument, Observe returns an error and a stop that does nothing.
 func Observe(m *acpterm.Manager, o Options) (stop func(), err error) {
 	if o.TracerProvider == nil && o.MeterProvider == nil {
 		return func() {}, nil

@@ -13,16 +13,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Bridge remembers answers to session/request_permission, and gives them to a manager's questions. The zero value is
-// ready to use. Its methods are safe for concurrent use; its fields must not change after the first call. It must not
-// be copied after its first use. It starts no goroutines and need not be closed.
+// A Bridge remembers answers to session/request_permission and uses them to answer a manager's questions. The zero
+// value is ready to use. Its methods are safe for concurrent use by multiple goroutines, but its fields must not be
+// changed after the first call. A Bridge must not be copied after first use. It starts no goroutines and need not be
+// closed.
 type Bridge struct {
-	// Lifetime limits how long an answer is remembered after it was given. The default is one minute. If negative,
-	// answers are not remembered.
+	// Lifetime is the maximum age of a remembered answer. The default is one minute. If negative, answers are not
+	// remembered.
 	Lifetime time.Duration
 
-	// Max limits the number of remembered answers. Beyond it, the oldest is forgotten first. The default is 256. If
-	// negative, answers are not remembered. An answer for a command of more than 64 KiB is never remembered.
+	// Max is the maximum number of remembered answers. If it is exceeded, the oldest answer is forgotten. The default
+	// is 256. If negative, answers are not remembered. Answers for commands longer than 64 KiB are never remembered.
 	Max int
 
 	mu    sync.Mutex
@@ -40,15 +41,15 @@ type given struct {
 // maxSize is the limit for the texts of a command, in bytes. Answers for larger commands are not remembered.
 const maxSize = 64 << 10
 
-// Choice is the user's choice.
+// Choice is a user's choice.
 type Choice struct {
-	// Option is one of the request's options. The zero value, or any other option, means no answer.
+	// Option is one of the request's options. The zero value, or any other option, means that the user did not answer.
 	Option Option
-	// By names the user, for the record: it becomes acpterm.Answer.By.
+	// By is the name of the user, for the record. It becomes acpterm.Answer.By.
 	By string
 }
 
-// Response answers a session/request_permission (schema type RequestPermissionResponse).
+// Response is the response to session/request_permission (schema type RequestPermissionResponse).
 type Response struct {
 	Outcome Outcome `json:"outcome"`
 }
@@ -57,14 +58,14 @@ type Response struct {
 type Outcome struct {
 	// Outcome is "selected", or "cancelled" if the user did not answer.
 	Outcome string `json:"outcome"`
-	// OptionID is the selected option, or empty.
+	// OptionID is the ID of the selected option, or empty.
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Answer asks the user with the host's function choose, remembers the choice as described in the package comment, and
-// returns the response for the agent. choose may wait for the user until ctx is done. Cancel ctx when the turn is
-// cancelled, or when the session or the connection ends: the outcome is then "cancelled", as ACP requires, and nothing
-// is remembered. The same holds if the user chose none of the options. A panic in choose propagates to the caller.
+// Answer calls the host's function choose to ask the user, remembers the choice as described in the package comment,
+// and returns the response for the agent. choose may block until ctx is done. The host should cancel ctx when the turn
+// is cancelled, or when the session or the connection ends. In that case, or if the user chose none of the options, the
+// outcome is "cancelled", as required by ACP, and nothing is remembered. A panic in choose propagates to the caller.
 func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Context, Request) Choice) Response {
 	command, hasCommand := r.Command() // as Text shows it
 	choice := choose(ctx, r)
@@ -109,16 +110,15 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget forgets the unused answers of a session. A pending Answer whose ctx was done before the call remembers
-// nothing.
+// Forget forgets a session's unused answers. A pending Answer remembers nothing if its ctx was done before the call.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function for Options.Approve. It answers questions with remembered answers, each used once, and
-// passes all others to next. If next is nil, it denies them.
+// Approve returns a function for Options.Approve. It answers questions with remembered answers, using each at most
+// once, and passes all other questions to next. If next is nil, it denies them.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

@@ -14,10 +14,10 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// OptionKind is the agent's description of an option's meaning (schema type PermissionOptionKind).
+// OptionKind is an option's meaning according to the agent (schema type PermissionOptionKind).
 type OptionKind string
 
-// The known kinds. The package comment describes their meaning for later creates. Other kinds have no meaning there.
+// The known kinds. See the package comment for their effect on later creates. Other kinds have no effect on them.
 const (
 	OptionKindAllowOnce    OptionKind = "allow_once"
 	OptionKindAllowAlways  OptionKind = "allow_always"
@@ -25,15 +25,15 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// Option is one of the answers that the agent offers (schema type PermissionOption). All of it is the agent's text.
+// Option is an answer offered by the agent (schema type PermissionOption). All of its text is chosen by the agent.
 type Option struct {
 	ID   string // unique in its request
 	Name string
 	Kind OptionKind
 }
 
-// Text describes the effect of the option on one line, followed by its name in quotes: `allow once: "Yes"`. The name is
-// limited to most bytes, as in display.Quote; if most is 0, it is unlimited.
+// Text returns a single line with the option's effect, followed by its name in quotes: `allow once: "Yes"`. The name is
+// limited to most bytes, as in display.Quote, or unlimited if most is 0.
 func (o Option) Text(most int) string {
 	does := "answer the agent only"
 	if _, ok := o.Kind.approval(); ok {
@@ -57,9 +57,9 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	return acpterm.ApprovalRejectOnce, false
 }
 
-// Request is a session/request_permission (schema type RequestPermissionRequest). Title, Kind and RawInput are those of
-// its tool call. An agent may omit values that it has sent by session/update, and Read then leaves them empty: a host
-// that keeps tool calls fills them in before it calls a method.
+// Request is a session/request_permission (schema type RequestPermissionRequest). Title, Kind and RawInput are taken
+// from its tool call. The agent may omit values already sent by session/update, in which case Read leaves them empty. A
+// host that keeps track of tool calls should fill them in before calling any method.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -68,19 +68,18 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the session's directory, an absolute path. A command that does not name a directory runs there. Read
-	// leaves it empty, and the host sets it. If empty, an answer for such a command applies only to a create without
-	// cwd.
+	// Dir is the absolute path of the session's directory, where commands run unless they name another. It is set by
+	// the host, not by Read. If empty, an answer for such a command applies only to a create without cwd.
 	Dir string
 }
 
-// Command is the command that a tool call announces: Line or Args.
+// Command is the command announced by a tool call, either as Line or as Args.
 type Command struct {
-	// Line is a shell line. A plain word, of letters, digits and _ . / + - @ , : is in Args instead.
+	// Line is a shell line. A plain word, made of letters, digits and _ . / + - @ , : is held in Args instead.
 	Line string
-	// Args holds the program and its arguments.
+	// Args holds the program, followed by its arguments.
 	Args []string
-	// Dir is the directory of the command: the tool call's, or else Request.Dir. It may be empty.
+	// Dir is the command's directory, which defaults to Request.Dir. It may be empty.
 	Dir string
 }
 
@@ -93,9 +92,9 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read reads the params of a session/request_permission. It returns an *acpterm.Error of kind
-// acpterm.ErrInvalidParams that names the field if a required value is missing, a value has the wrong type, an object
-// has a name twice, or an option's id is empty or used twice. It does not examine rawInput.
+// Read parses the params of a session/request_permission. If a required value is missing, a value has the wrong type,
+// an object has a duplicate name, or an option's id is empty or a duplicate, it returns an *acpterm.Error of kind
+// acpterm.ErrInvalidParams naming the field. The contents of rawInput are not examined.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -130,8 +129,8 @@ func Read(params []byte) (Request, error) {
 }
 
 // Command returns the command that the tool call will run. ok is false unless Kind is "execute" and RawInput is an
-// object with a command: a line, a program with its arguments in one array, or a program with an array "args". RawInput
-// may also have "cwd". All other members are ignored; Text shows them.
+// object with a command, in the form of a line, an array holding the program and its arguments, or a program with an
+// array "args". RawInput may also have a "cwd". All other members are ignored here, but shown by Text.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {
@@ -159,10 +158,11 @@ func (r Request) Command() (c Command, ok bool) {
 	return c, true
 }
 
-// Text describes the request to the user, in lines: the title, and the command with its directory, each in the form of
-// display.Quote. If the raw input has more members, or Command finds none, Text adds it in the form of display.Visible.
-// It does not include a tool call's content and locations. Values are limited to about most bytes each; if most is 0,
-// they are unlimited. whole reports that nothing was omitted: otherwise let the user see Text(0) too.
+// Text returns a description of the request for the user, in several lines: the title, and the command with its
+// directory, each formatted as by display.Quote. If the raw input has other members, or Command returns none, Text adds
+// it, formatted as by display.Visible. The tool call's content and locations are not included. Each value is limited to
+// about most bytes, or unlimited if most is 0. whole reports whether nothing was omitted. Otherwise the host should
+// also let the user see Text(0).
 func (r Request) Text(most int) (text string, whole bool) {
 	text = r.text(most)
 	return text, text == r.text(0)

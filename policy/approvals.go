@@ -16,32 +16,32 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Approvals remembers the user's answers: those for a session until CloseSession, the others as long as the Approvals
-// is in use. Wrap both the outermost policy and the function that asks:
+// Approvals remembers the user's answers. An answer given for a session is kept until CloseSession is called, all
+// others as long as the Approvals is in use. Both the outermost policy and the function that asks should be wrapped:
 //
 //	var approvals policy.Approvals
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
 // An answer applies only to the same program, arguments or shell line, directory, variables set by the agent, and rule.
-// In an unopened session, answers for the session apply until Forget.
+// If the session was never opened, its answers apply until Forget is called.
 //
-// The zero value is ready to use. All methods are safe for concurrent use.
+// The zero value is ready to use. It is safe for concurrent use by multiple goroutines.
 type Approvals struct {
 	mu      sync.Mutex
 	answers map[approvalKey]approval
 }
 
-// Approval is a remembered answer.
+// Approval represents a remembered answer.
 type Approval struct {
-	// ID identifies the answer, for Approvals.Revoke.
+	// ID identifies the answer and can be passed to Approvals.Revoke.
 	ID string
-	// SessionID is the session that the answer applies to. It is empty if the answer applies to every session.
+	// SessionID is the session the answer applies to, or empty if it applies to every session.
 	SessionID acpterm.SessionID
-	// Command is the command that the answer applies to, without Env. Variables are the names of the variables in the
-	// request; the answer applies only to the same values.
+	// Command is the command the answer applies to, without Env. Variables lists the names of the variables set in the
+	// request. Their values are not recorded here, but the answer applies only if they are the same.
 	Command   acpterm.Command
 	Variables []string
-	// Rule is the rule that asked.
+	// Rule is the name of the rule that asked.
 	Rule   string
 	Answer acpterm.Answer
 	Time   time.Time
@@ -75,8 +75,8 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that decides like inner, but answers its questions with the remembered answers. If inner is
-// nil, everything is allowed.
+// Policy returns a policy that behaves like inner, except that it answers inner's questions with remembered answers. If
+// inner is nil, everything is allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
 		inner = acpterm.Policies{}
@@ -90,8 +90,8 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	})
 }
 
-// Approve returns a function for acpterm.Options.Approve that calls ask and remembers its answers. It does not remember
-// an answer that arrives after the end of its context.
+// Approve returns a function for acpterm.Options.Approve. It calls ask and remembers the answer, unless the answer
+// arrives after the context is done.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -163,7 +163,7 @@ func (a *Approvals) dropOverLocked() {
 	maps.DeleteFunc(a.answers, func(_ approvalKey, r approval) bool { return r.over() })
 }
 
-// List returns the remembered answers, oldest first.
+// List returns the remembered answers, sorted from oldest to newest.
 func (a *Approvals) List() (all []Approval) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,8 +176,8 @@ func (a *Approvals) List() (all []Approval) {
 	return all
 }
 
-// Revoke forgets a remembered answer, so that the user is asked again about the next such command. Running commands
-// continue. Revoke reports whether an answer with this ID existed.
+// Revoke forgets the answer with the given ID, so the user is asked again the next time the command is requested.
+// Running commands are not affected. Revoke reports whether the answer existed.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget forgets the answers for a session. CloseSession of an open session does so, too.
+// Forget forgets all answers for a session. For open sessions this happens automatically in CloseSession.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package policy provides policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
-// ready-made policies for directories, shells and environment variables. Start with Rules for programs and
-// [AllowVariables] for variables:
+// ready-made policies for directories, shells and environment variables. Most hosts should start with Rules for
+// programs and [AllowVariables] for variables:
 //
 //	rules, err := policy.ParseRules([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go"}]}`))
 //	programs, err := rules.Compile(nil)
@@ -8,8 +8,8 @@
 //		Policy: acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 //	})
 //
-// All policies may be used concurrently. docs/security.md describes the protection that each policy provides, and its
-// limits. For shell lines see the module github.com/acpterm/acpterm/policy/shell.
+// All policies are safe for concurrent use. See docs/security.md for the protection each policy provides and its
+// limits, and the module github.com/acpterm/acpterm/policy/shell for shell lines.
 package policy
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// ConfineDir denies commands whose working directory is not one of the roots or below. It resolves symbolic links in
-// the roots now, and those in the working directory at each decision. A root must be an absolute path that exists;
-// otherwise ConfineDir returns ErrInvalidParams. If acpterm.Options.Runner runs commands, use
-// acpterm.SessionOptions.Roots instead, whose links the Runner resolves: ConfineDir does not look at the Runner's
-// directories.
+// ConfineDir returns a policy that denies commands unless their working directory is one of the roots or below one.
+// Symbolic links in the roots are resolved now, those in the working directory at each decision. Each root must be an
+// absolute path that exists; otherwise ConfineDir returns ErrInvalidParams. ConfineDir does not know the directories of
+// a Runner. If acpterm.Options.Runner is set, use acpterm.SessionOptions.Roots instead, whose links are resolved by the
+// Runner.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {
@@ -45,7 +45,7 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell denies shell lines, and programs whose name, or whose file's name, is that of a shell.
+// NoShell returns a policy that denies shell lines, and programs if their name or their file's name is that of a shell.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -65,8 +65,8 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax denies shell lines, and arguments that contain a line end or a character with a meaning to shells. It
-// allows spaces and tabs. Use it for programs that pass their arguments to a shell.
+// NoShellSyntax returns a policy that denies shell lines, and arguments containing a line end or any other character
+// special to shells, except spaces and tabs. Use it for programs that pass their arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {

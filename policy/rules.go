@@ -19,50 +19,50 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules define which programs may run, with which arguments, in which directories. If several rules match a command,
-// the strictest verdict applies; of equal ones, the first. ParseRules reads Rules from JSON, and Compile returns their
-// policy.
+// Rules define the programs that may run, and their arguments and directories. If several rules match a command, the
+// strictest verdict applies, and among equal verdicts the first. Use ParseRules to read Rules from JSON, and Compile to
+// turn them into a policy.
 type Rules struct {
-	// Default is the verdict on commands that no rule matches. The zero value denies.
+	// Default is the verdict for commands not matched by any rule. The zero value denies them.
 	Default acpterm.Verdict `json:"default,omitempty"`
-	// ShellLines is the verdict on shell lines, which no rule matches. The zero value denies. With the policy of the
-	// module policy/shell, rules decide about each program in a line instead.
+	// ShellLines is the verdict for shell lines, which are never matched against Rules. The zero value denies them. To
+	// apply the rules to each program in a line instead, use the module policy/shell.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
-// Rule is a verdict on the commands that meet all its conditions.
+// A Rule is a verdict for commands that satisfy all of its conditions.
 type Rule struct {
-	// Name is the Rule of decisions. It must not be empty.
+	// Name is reported as the Rule of decisions. It must not be empty.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason is the Reason of decisions, shown to the agent, or to the user when asked.
+	// Reason is reported as the Reason of decisions, which is shown to the agent, or to the user when asked.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is a name, which Compile looks up in PATH, or an absolute path. If empty, any program matches. A rule
-	// that allows or asks matches only that file under that name, and no other file with the same name in a PATH or
-	// directory chosen by the agent. A rule that denies matches the file under any name. If Program is a name, it also
-	// matches any file with that name; if Program is a path, also the file that the path leads to at the time of the
-	// decision.
+	// Program is an absolute path, or a name looked up in PATH by Compile. If empty, any program matches. A rule that
+	// allows or asks matches only this file, called by this name, so a file of the same name in a PATH or directory
+	// chosen by the agent does not match. A rule that denies matches the file under any name. If Program is a name, it
+	// also matches any other file with that name. If Program is a path, it also matches the file found at that path at
+	// the time of the decision.
 	Program string `json:"program,omitempty"`
-	// Args holds patterns for all arguments, one for each, without the program's name. In a pattern "*" matches any
-	// text and "?" one character. "..." as the last pattern matches any number of further arguments. If nil, any
-	// arguments match; if empty but not nil, only a command without arguments matches.
+	// Args holds one pattern for each argument, not counting the program's name. In a pattern, "*" matches any text and
+	// "?" matches a single character. If the last pattern is "...", any number of further arguments match. If Args is
+	// nil, any arguments match. If it is empty but not nil, only commands without arguments match.
 	Args []string `json:"args"`
-	// AnyArg lists patterns. At least one of them must match at least one argument. If nil, any arguments match.
+	// AnyArg lists patterns. At least one argument must match one of them. If nil, any arguments match.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is the absolute path of a directory. The command must run in it or below. If empty, any directory matches. If
-	// the command's directory is unknown, after cd in a shell line, only a rule that denies matches.
+	// Dir is the absolute path of a directory. The command must run in it or below it. If empty, any directory matches.
+	// If the command's directory is unknown, because of a cd in a shell line, only rules that deny match.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch are example commands, program first, that Program, Args and AnyArg must match and must not
-	// match.
+	// Match and NoMatch list example commands, program first. Compile checks that Program, Args and AnyArg match every
+	// command in Match, and none in NoMatch.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules reads Rules from a JSON object. Its keys are the field names in lower camel case. It returns
-// ErrInvalidParams, also for unknown fields.
+// ParseRules parses Rules from a JSON object, whose keys are the field names in lower camel case. If data is invalid or
+// contains an unknown field, it returns ErrInvalidParams.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -76,12 +76,12 @@ func ParseRules(data []byte) (Rules, error) {
 	return r, nil
 }
 
-// Compile checks the rules against their examples and returns their policy. It looks programs up now, in the PATH of
-// env, which should be the environment that commands inherit. If env is nil, it is this process's. A rule that allows a
-// program that does not exist matches nothing. Compile returns ErrInvalidParams, and names the rule.
+// Compile checks the rules against their examples and returns a policy. Programs are looked up now, in the PATH of env,
+// which should be the environment inherited by commands. If env is nil, this process's environment is used. A rule that
+// allows matches nothing if its program does not exist. If a rule is invalid, ErrInvalidParams is returned, naming it.
 //
-// If acpterm.Options.Runner runs commands, the Runner looks programs and directories up at each decision, in the
-// environment that commands inherit. Use CompileRemote for such rules.
+// If acpterm.Options.Runner is set, the Runner looks up programs and directories at each decision, in the environment
+// inherited by commands. Such rules should be compiled with CompileRemote.
 func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
@@ -89,9 +89,9 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is like Compile, for the commands of a Manager with acpterm.Options.Runner. Programs and directories
-// need not exist on this system, and examples are checked against programs' names. If a rule's directory cannot be
-// resolved at a decision, the rule matches only if it denies.
+// CompileRemote is like Compile, but for a Manager with acpterm.Options.Runner. Programs and directories need not exist
+// on this system, and examples are checked against program names only. If a rule's directory cannot be resolved when a
+// decision is made, the rule matches only if it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
 		if !isAbs(dir) {

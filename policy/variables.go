@@ -12,9 +12,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// SafeVariables returns names and values of variables for AllowVariables. They change the language and output format of
-// a program, but not which files it runs, loads, reads and writes. If only some values are safe, such as cat for PAGER,
-// only these are listed. Add the variables that your agents need:
+// SafeVariables returns variables for use with AllowVariables. They can change a program's language and output format,
+// but not which files it runs, loads, reads or writes. If only some values of a variable are safe, such as cat for
+// PAGER, only those values are listed. Hosts should add any other variables that their agents need:
 //
 //	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
@@ -34,10 +34,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables returns names of variables for DenyVariables. They make programs run, load, read or write
-// something else. The list contains families of names, some of them harmless, and names used by systems, shells,
-// languages and popular tools. No such list is complete: AllowVariables protects better if you can list the variables
-// that your agents need.
+// DangerousVariables returns names for use with DenyVariables. They can make programs run, load, read or write
+// something else. The list includes patterns that may also match harmless names, and names used by systems, shells,
+// languages and popular tools. No such list is complete, so AllowVariables is safer if you know the variables your
+// agents need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -90,10 +90,10 @@ func DangerousVariables() []string {
 	}
 }
 
-// AllowVariables denies commands for which the agent sets an unlisted variable. Start with SafeVariables. An element is
-// a name, which allows any value, or "NAME=value". In both, "*" matches any text and "?" one character. On Windows, the
-// case of names is ignored. Without elements, the agent may not set any variables. An unknown value
-// (Proposal.ValuesUnknown) counts as unlisted. Variables that commands inherit from the host are not checked.
+// AllowVariables returns a policy that denies a command if the agent sets an unlisted variable. Start with
+// SafeVariables. An element is a name, which allows any value, or "NAME=value". In both, "*" matches any text and "?"
+// one character. On Windows, names are case-insensitive. If the list is empty, the agent may not set variables. An
+// unknown value (see Proposal.ValuesUnknown) is allowed only by a plain name. Inherited variables are not checked.
 func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -114,9 +114,9 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables denies commands for which the agent sets a listed variable. Elements have the form of AllowVariables.
-// The case of names is ignored on every system, because some programs ignore it. An unknown value counts as listed.
-// DenyVariables allows any dangerous variable missing in the list, which AllowVariables prevents.
+// DenyVariables returns a policy that denies a command if the agent sets a listed variable. Elements have the form of
+// AllowVariables, but names are case-insensitive on every system, because some programs ignore case. Unknown values are
+// assumed to match. AllowVariables is safer, since dangerous variables missing from this list are allowed.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -138,9 +138,9 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns the listed variables of an environment, such as os.Environ(). Elements have the form of
-// AllowVariables. Use it for acpterm.CommandOptions.Env, where nil means the host's whole environment: InheritVariables
-// never returns nil.
+// InheritVariables returns the listed variables of an environment such as os.Environ(). Elements have the same form as
+// in AllowVariables. The result is meant for acpterm.CommandOptions.Env and is never nil, because a nil Env means the
+// host's whole environment.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}

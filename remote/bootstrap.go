@@ -170,18 +170,18 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// NoHelperError is returned when no helper is available: without Options.Helpers, the remote side has none in PATH;
-// otherwise Options.Helpers has none for its system.
+// NoHelperError is returned if no helper is available. If Options.Helpers is nil, this means that the remote PATH does
+// not contain one; otherwise that Options.Helpers does not contain one for the remote system.
 type NoHelperError struct {
-	// System and Arch are the target to build the helper for, as Go names them, or as the remote side does if Go has no
-	// name.
+	// System and Arch are the target to build the helper for, as named by Go, or by the remote side if Go has no name
+	// for it.
 	System, Arch string
 
 	uname  string // made visible, like System and Arch
 	inPath bool   // PATH was searched
 }
 
-// Error says how to provide the helper.
+// Error returns a message explaining how to provide the helper.
 func (e *NoHelperError) Error() string {
 	if e.inPath {
 		return fmt.Sprintf("the remote PATH has no program %s: "+

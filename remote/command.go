@@ -23,23 +23,23 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Command is a Transport that runs a command line to get a remote shell, such as "ssh host", "docker exec -i name sh",
-// "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input and output
-// are those of the shell; no PTY may be in between. Errors include the end of the command's standard error, up to 4
-// KiB.
+// Command is a Transport that gets a remote shell by running a command line, such as "ssh host", "docker exec -i name
+// sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input and
+// output must be those of the shell, without a PTY in between. Errors include up to 4 KiB from the end of its standard
+// error.
 //
-// The connection ends when the command's process ends, even if other processes still hold its input and output.
-// Processes that it leaves behind, such as the one that keeps ssh's connections open, continue. Closing the connection
-// closes the command's standard input and waits up to ten seconds for the process to end, or half a second if the
-// helper does not run yet. Then the remaining processes of its tree get SIGTERM, and SIGKILL two seconds later. The
-// process runs in its own session, so that no program asks for passwords on the host's terminal. On Windows, it runs in
-// a job object, which ends with the host, and is terminated.
+// The connection ends when the command's process exits, even if other processes still hold its input and output.
+// Processes left behind by it, such as the one that keeps ssh's connections open, continue to run. Closing the
+// connection closes the command's standard input and waits up to ten seconds for the process to exit, or half a second
+// if the helper is not yet running. Any processes remaining in its tree are then sent SIGTERM, and SIGKILL two seconds
+// later. The process runs in its own session, so that no program asks for passwords on the host's terminal. On Windows,
+// it runs in a job object, which ends with the host, and is terminated instead.
 type Command struct {
-	// Args holds the program and its arguments. The program is found as by exec.Command.
+	// Args holds the program and its arguments. The program is looked up as by exec.Command.
 	Args []string
-	// Env is the environment, in the form "NAME=value". If nil, it is the environment of this process without the
-	// variables that systems configure ssh and wsl.exe to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
-	// COLORTERM, NO_COLOR and WSLENV. Other variables that the user's ssh_config sends do arrive there.
+	// Env is the environment, in the form "NAME=value". If nil, this process's environment is used, except for
+	// variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
+	// COLORTERM, NO_COLOR and WSLENV. Any other variables sent according to the user's ssh_config do arrive there.
 	Env []string
 }
 
@@ -53,7 +53,7 @@ const (
 	commandLastWords = time.Second
 )
 
-// Open starts the command.
+// Open starts the command. It implements Transport.
 func (c Command) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package remote runs the commands of an acpterm.Manager on another machine or in a container, with the same guarantees
-// as for local commands:
+// Package remote runs an acpterm.Manager's commands on another machine or in a container, with the same guarantees as
+// for local commands:
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: remote.Command{Args: []string{"ssh", "host"}},
@@ -9,8 +9,8 @@
 //	m, err := acpterm.NewManager(&acpterm.Options{Runner: runner})
 //
 // A Runner connects through a Transport, such as the command line "ssh host", which provides a remote shell. The shell
-// starts the helper acpterm-remote, which runs the commands with the code that a Manager itself uses. When the
-// connection ends, the helper ends everything it started.
+// starts the helper acpterm-remote, which runs commands with the same code as a local Manager. When the connection
+// ends, the helper ends everything it started.
 package remote
 
 import (
@@ -24,72 +24,72 @@ import (
 	"time"
 )
 
-// Transport opens remote shells. Its methods must be safe for concurrent use.
+// A Transport opens remote shells. It must be safe for concurrent use by multiple goroutines.
 type Transport interface {
 	// Open starts a POSIX shell on the remote side and returns its standard input and output. The shell may print text
-	// before it reads. When the connection is lost, Read and Write fail, with the reason in the error if it is known.
-	// Close ends the connection, even during a Read or Write, and returns when nothing of it is left on the local side.
-	// If ctx is done before Open returns, Open must leave nothing behind; after that, ctx has no effect.
+	// before it starts reading. When the connection is lost, Read and Write must fail, with an error giving the reason
+	// if it is known. Close ends the connection, unblocks any Read or Write, and returns once nothing of it is left on
+	// the local side. If ctx is done before Open returns, Open must leave nothing behind. After that, ctx has no
+	// effect.
 	Open(ctx context.Context) (io.ReadWriteCloser, error)
 }
 
 // Options configure a Runner.
 type Options struct {
-	// Transport connects to the remote side. It is required.
+	// Transport is used to connect to the remote side. It is required.
 	Transport Transport
 
-	// Path is the absolute path of the helper on the remote side. If empty, the helper comes from Helpers and is copied
-	// if it is not there yet; without Helpers, it is "acpterm-remote" as found by the shell.
+	// Path is the absolute path of the helper on the remote side. If empty, the helper is taken from Helpers and copied
+	// there unless it already exists. If Helpers is nil too, the shell looks up "acpterm-remote" itself.
 	Path string
 
-	// Helpers contains the helper for each kind of remote system, in files with names such as
-	// "acpterm-remote-linux-amd64". It can be a directory (os.DirFS) or be part of the program (embed.FS). Build makes
-	// the files. They are read for each connection. Helpers cannot be combined with Path.
+	// Helpers holds the helper for each kind of remote system, in files named like "acpterm-remote-linux-amd64". It can
+	// be a directory (os.DirFS) or part of the program (embed.FS). Build can be used to make the files, which are read
+	// for each connection. Helpers cannot be combined with Path.
 	Helpers fs.FS
 
-	// Dir is the absolute path of the directory where the helper is copied to; neither its owner nor its mode is
-	// checked. The default is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache). If no program can be
-	// put there, or another user could replace it, the default is the user's own directory in $TMPDIR or /tmp. Other
-	// users could replace it if they can write to the directory, or to a parent without the sticky bit. Dir requires
-	// Helpers.
+	// Dir is the absolute path of the directory that the helper is copied to. Its owner and mode are not checked. The
+	// default is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache). If programs cannot be put there,
+	// or other users could replace them, the user's own directory in $TMPDIR or /tmp is used instead. This is the case
+	// if they can write to the directory, or to a parent without the sticky bit. Dir requires Helpers.
 	Dir string
 
-	// ConnectTimeout limits the time until the helper of a new connection runs. While the helper is copied, it limits
-	// the time for each piece. The default is one minute.
+	// ConnectTimeout is the maximum time to wait for the helper of a new connection to run. While the helper is being
+	// copied, the timeout applies to each piece. The default is one minute.
 	ConnectTimeout time.Duration
 
-	// SilenceTimeout limits the silence of the remote side: if nothing arrives for that long, the connection counts as
-	// lost. The Runner pings three times as often. The default is 45 seconds.
+	// SilenceTimeout is the maximum time without data from the remote side before the connection is considered lost.
+	// The Runner sends a ping three times in this period. The default is 45 seconds.
 	SilenceTimeout time.Duration
 
-	// Progress is called at each step of a new connection, and when it is lost. Calls do not overlap, and delay the
-	// connection. Progress must not call the Runner. It may be nil.
+	// Progress, if not nil, is called at each step of a new connection, and when the connection is lost. It is never
+	// called concurrently, delays the connection until it returns, and must not call the Runner.
 	Progress func(Progress)
 }
 
-// Progress reports a step of a connection.
+// Progress describes a step of a connection.
 type Progress struct {
 	Step Step
-	// System and Arch are those of the remote side, as Go names them, once they are known.
+	// System and Arch are the GOOS and GOARCH of the remote side, once they are known.
 	System, Arch string
-	// Copied and Size are in bytes, and are set while the helper is copied.
+	// Copied and Size count bytes, and are set while the helper is being copied.
 	Copied, Size int64
-	// Err is the reason why the connection was lost or could not be made.
+	// Err is the reason why the connection was lost or could not be established.
 	Err error
 }
 
-// Step is the state of a connection.
+// Step represents a connection's state.
 type Step string
 
-// The steps.
+// Step constants.
 const (
-	// StepConnecting means that the shell has not started yet.
+	// StepConnecting means that the shell is being started.
 	StepConnecting Step = "connecting"
 	// StepCopying means that the helper is being copied.
 	StepCopying Step = "copying"
-	// StepConnected means that the helper runs.
+	// StepConnected means that the helper is running.
 	StepConnected Step = "connected"
-	// StepLost means that the connection was lost or closed, or could not be made.
+	// StepLost means that the connection was lost or closed, or could not be established.
 	StepLost Step = "lost"
 )
 

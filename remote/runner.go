@@ -18,12 +18,12 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// Runner runs commands on the remote side of a Transport, as the Options.Runner of package acpterm. All its users share
-// one connection. The first call opens it, as does the first call after it was lost. All methods may be called
-// concurrently.
+// Runner runs commands on the remote side of a Transport. It implements acpterm.Runner and is safe for concurrent use
+// by multiple goroutines. All users of a Runner share a connection. It is opened by the first call, and opened again by
+// the first call after it was lost.
 //
-// When the connection is lost, the state of its commands is unknown: waits, kills and releases fail with
-// acpterm.ErrConnectionLost. Calls that need a connection and cannot get one fail with it too.
+// When the connection is lost, the state of its commands is unknown, so waits, kills and releases fail with
+// acpterm.ErrConnectionLost. The same error is returned by calls that need a connection if none can be established.
 type Runner struct {
 	options Options
 	life    context.Context // ends with Close
@@ -53,8 +53,8 @@ func (l *link) usable() bool {
 // errClosed is the cause of a connection's loss by Close.
 var errClosed = errors.New("the Runner was closed")
 
-// NewRunner returns a Runner, which connects on first use or by Connect. The caller must close it, after the Manager.
-// If an option is unusable, NewRunner returns an error that names it.
+// NewRunner returns a Runner. It connects on first use, or when Connect is called. The caller should close it after
+// closing the Manager. If an option is invalid, NewRunner returns an error naming it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,15 +65,15 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects to the remote side, unless a connection exists, and returns when it is made. If ctx is done first,
-// Connect returns the cause, and the Runner continues to connect.
+// Connect connects to the remote side unless already connected, and returns once the connection is established. If ctx
+// is done first, Connect returns its cause, but the Runner continues to connect.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close ends the connection, and with it everything that runs on the remote side. It returns when nothing of the Runner
-// is left on the local side. From then on, every other call fails with acpterm.ErrClosing. The error is always nil.
+// Close closes the connection, which ends everything running on the remote side. It returns once nothing of the Runner
+// is left on the local side. After that, every other call fails with acpterm.ErrClosing. The error is always nil.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -168,7 +168,7 @@ func (r *Runner) await(before *link) error {
 	}
 }
 
-// Base returns the directory and the environment of the helper.
+// Base returns the helper's directory and environment.
 func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
 }
 
-// RealDir asks the remote side to resolve the symbolic links of a directory.
+// RealDir resolves the symbolic links of a directory on the remote side.
 func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	return string(reply.Dir), nil
 }
 
-// LookPath asks the remote side to look up a command.
+// LookPath looks up a command on the remote side.
 func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm.Found, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -229,9 +229,9 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts a command on the remote side. If ctx is done first, Start returns when the remote side has confirmed
-// that nothing is left. The remote side gives up processes that do not end within ten seconds. If it does not confirm
-// this within another ten, Start gives up the connection, which ends everything there.
+// Start starts a command on the remote side. If ctx is done first, Start waits for the remote side to confirm that
+// nothing of the command is left. Processes still running after ten seconds are given up by the remote side. If no
+// confirmation arrives within another ten seconds, Start gives up the connection, which ends everything there.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Split splits a command line, such as the user's setting "ssh -p 22 'my host'", into Command.Args. White space
-// separates arguments. Single quotes preserve all characters between them; double quotes do too, except that a
-// backslash escapes a double quote or a backslash. Outside quotes a backslash escapes the next character; before a
-// letter or a digit it is an ordinary character, so that Windows paths need no quotes. Nothing is expanded. Split fails
-// if the line is empty or a quote is not closed.
+// Split splits a command line, such as "ssh -p 22 'my host'" from the user's settings, into Command.Args. Arguments are
+// separated by white space. Single quotes preserve all characters between them, as do double quotes, except that in the
+// latter a backslash escapes a double quote or a backslash. Outside quotes, a backslash escapes the next character
+// unless it is a letter or a digit, so Windows paths do not need quotes. Nothing is expanded. Split returns an error if
+// the line is empty or a quote is not closed.
 func Split(line string) ([]string, error) {
 	var args []string
 	var arg strings.Builder

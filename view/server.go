@@ -24,14 +24,14 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Server returns an http.Server that serves only the view and limits its connections. At most 32 connections may be
-// open before their first request with the token; one more closes the oldest of them. After that request, at most 32
-// connections more than Options.MaxStreams may be open; one more is answered with 503 and closed. The timeouts are 5
+// Server returns an http.Server that serves only the view and limits its connections. Up to 32 connections may be open
+// that have not yet sent a request with the token; another one closes the oldest of them. After such a request, up to
+// Options.MaxStreams plus 32 connections may be open; another one is answered with 503 and closed. The timeouts are 5
 // seconds for a request's header, 10 for a request, 30 for an idle connection, and 30 for a write to a browser that
 // does not read.
 //
-// Serve it on a listener, or with TLS using ServeTLS. Close the View before the server. Each call returns a server with
-// its own limits.
+// Call Serve with a listener, or ServeTLS for TLS. The View should be closed before the server. Each call to Server
+// returns a server with its own limits.
 func (v *View) Server() *http.Server {
 	c := &connections{maxAdmitted: cap(v.streams) + spareAdmitted, admitted: make(map[net.Conn]bool)}
 	return &http.Server{

@@ -8,9 +8,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Source is a manager shown by a View. View.Add creates one; New creates one for the View's first manager.
+// A Source is a manager shown by a View. It is created by View.Add, or by New for the View's first manager.
 //
-// All methods are safe for concurrent use.
+// It is safe for concurrent use by multiple goroutines.
 type Source struct {
 	view    *View
 	manager *acpterm.Manager
@@ -20,9 +20,9 @@ type Source struct {
 	removed bool   // guarded by the table's mutex
 }
 
-// Add also shows another manager's existing and later terminals, for example those of another agent. Pages show the
-// name, cut after 4 KiB, beside its sessions. The options apply to all managers. Sessions and terminals with the same
-// ids are distinct in each manager. After Close, nothing is shown.
+// Add adds another manager, for example that of another agent, and shows its existing and later terminals. Pages show
+// the name, truncated to 4 KiB, next to its sessions. The options apply to all managers. Sessions and terminals with
+// the same ids in different managers are distinct. After Close, Add has no effect.
 func (v *View) Add(m *acpterm.Manager, name string) *Source {
 	s := &Source{view: v, manager: m, name: printable(name, maxText), stop: func() {}}
 	if !v.begin() {
@@ -45,7 +45,7 @@ func (v *View) Add(m *acpterm.Manager, name string) *Source {
 
 func (s *Source) observe(event acpterm.Event) { s.view.table.observe(s, event) }
 
-// Remove removes all of the manager's commands from the view, including past ones. A second call does nothing.
+// Remove removes all of the manager's commands from the view, including past ones. Calling it again has no effect.
 func (s *Source) Remove() {
 	v := s.view
 	v.mu.Lock()
@@ -55,18 +55,18 @@ func (s *Source) Remove() {
 	v.table.removeSource(s)
 }
 
-// TerminalPath is like View.TerminalPath, for one of this manager's terminals.
+// TerminalPath is like View.TerminalPath, but for a terminal of this manager.
 func (s *Source) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
 	return s.view.Path() + "terminals/" + keyOf(s.number, session, id)
 }
 
-// NameSession is like View.NameSession, for one of this manager's sessions. The view keeps the name until Remove.
+// NameSession is like View.NameSession, but for a session of this manager. The name is kept until Remove is called.
 func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
-// NameSession sets a name, cut after 4 KiB, that pages show instead of the id of a session of the manager passed to
-// New, for example the title that the agent gave it. An empty name restores the id. The view keeps the name.
+// NameSession sets the name shown by pages instead of the id of a session of the manager passed to New, such as a title
+// given by the agent. The name is truncated to 4 KiB and kept by the view. An empty name restores the id.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

@@ -1,61 +1,61 @@
 package shell
 
-// The errors of Parse: use errors.Is to find the kind, and errors.As to find the *Error with the position.
+// The errors returned by Parse. Use errors.Is to test for a kind, and errors.As to get the *Error with its position.
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Kind is the reason why a line is refused. It is an error, so errors.Is(err, shell.ErrHidden) works.
+// A Kind is a reason to reject a line. It implements error, so errors.Is(err, shell.ErrHidden) works.
 type Kind string
 
-// The kinds of refusal.
+// The reasons to reject a line.
 const (
-	// ErrSyntax means that the line is not POSIX shell.
+	// ErrSyntax indicates that the line is not valid POSIX shell.
 	ErrSyntax Kind = "syntax"
-	// ErrNotPortable means a construct that dash and bash read differently, or that one of them lacks.
+	// ErrNotPortable indicates a construct read differently by dash and bash, or missing in one of them.
 	ErrNotPortable Kind = "not_portable"
-	// ErrUnknownCommand means a command word whose text is unknown before the line runs.
+	// ErrUnknownCommand indicates a command word whose text is not known until the line runs.
 	ErrUnknownCommand Kind = "unknown_command"
-	// ErrHidden means a command that runs text outside the line, or text that cannot be analysed: eval, ".", a shell
-	// that reads its input, a trap, arithmetic on variables.
+	// ErrHidden indicates a command running text outside the line, or text that cannot be analysed: eval, ".", a shell
+	// reading its input, a trap, arithmetic on variables.
 	ErrHidden Kind = "hidden"
-	// ErrOption means an option of a prefix program whose text is unknown or missing in the table.
+	// ErrOption indicates an unknown option of a prefix program: its text is not known, or the table lacks it.
 	ErrOption Kind = "option"
-	// ErrBuiltin means a builtin whose arguments change how the shell reads or finds things.
+	// ErrBuiltin indicates a builtin whose arguments change how the shell reads or finds things.
 	ErrBuiltin Kind = "builtin"
-	// ErrVariable means an assignment to a variable that changes how names are found or lines are read.
+	// ErrVariable indicates an assignment to a variable that changes how names are found or lines are read.
 	ErrVariable Kind = "variable"
-	// ErrFunction means a function definition: a function can take the name of any program.
+	// ErrFunction indicates a function definition, because a function can take the name of any program.
 	ErrFunction Kind = "function"
-	// ErrDirectory means a name such as ./x after a change of the directory.
+	// ErrDirectory indicates a relative name such as ./x after the directory may have changed.
 	ErrDirectory Kind = "directory_changed"
-	// ErrCharacter means a byte that shells treat differently: a control character, or invalid UTF-8.
+	// ErrCharacter indicates a byte treated differently by shells: a control character, or invalid UTF-8.
 	ErrCharacter Kind = "character"
-	// ErrTooLarge means that the line is too long, or nested too deeply.
+	// ErrTooLarge indicates that the line is too long, or too deeply nested.
 	ErrTooLarge Kind = "too_large"
 )
 
-// Error returns the kind as text.
+// Error returns the kind as text, with spaces instead of underscores.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error describes why Parse refuses a line.
+// Error is returned by Parse for a rejected line.
 type Error struct {
 	Kind Kind
-	// Reason describes the problem.
+	// Reason is a description of the problem.
 	Reason string
-	// Line and Column are the start of the refused piece, counted from 1. Column counts bytes. For a piece inside the
-	// text of `sh -c TEXT`, they are the start of TEXT.
+	// Line and Column are the position where the rejected text starts. Both start at 1, and Column counts bytes. For
+	// text inside TEXT of `sh -c TEXT`, they are the position where TEXT starts.
 	Line, Column uint
-	// Text is the refused piece of the line. It may be long, and it comes from the agent.
+	// Text is the rejected part of the line. It may be long and is controlled by the agent.
 	Text string
 }
 
 // shownText is the maximum number of characters of the piece in a message.
 const shownText = 60
 
-// Error returns the position, the kind, the reason and the piece.
+// Error returns a message with the position, the kind, the reason and the first 60 characters of Text.
 func (e *Error) Error() string {
 	shown := []rune(e.Text)
 	tail := ""
@@ -65,5 +65,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("shell: %d:%d: %s: %s: %q%s", e.Line, e.Column, e.Kind.Error(), e.Reason, string(shown), tail)
 }
 
-// Unwrap lets errors.Is find the kind.
+// Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }

@@ -13,47 +13,46 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options allow a shell to do more than start programs. The zero value and a nil pointer allow nothing.
+// Options allow a shell to do more than start programs. The zero value and a nil pointer allow nothing else.
 type Options struct {
-	// ReadFiles lets the shell open files in the session's roots for reading, as `read x < file` does.
+	// ReadFiles allows the shell to open files below the session's roots for reading, as in `read x < file`.
 	ReadFiles bool
-	// WriteFiles lets the shell write to files in the session's roots, as `echo x > file` does. Such files can make an
-	// allowed program run another one: .git/config, Makefile, package.json. The file of a name is resolved before the
-	// line runs; a program in the line, or in another terminal, can create a link after that.
+	// WriteFiles allows the shell to write to files below the session's roots, as in `echo x > file`. Some files, such
+	// as .git/config, Makefile and package.json, can make an allowed program run another one. File names are resolved
+	// before the line runs, so the line or another terminal can still create a symbolic link after that.
 	WriteFiles bool
-	// Kill lets the shell send signals to any process of the user, with the builtin kill.
+	// Kill allows the shell to send signals to any of the user's processes, with the builtin kill.
 	Kill bool
-	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, so that
-	// other programs run than the rules have seen.
+	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so other
+	// programs may run than the rules have seen.
 	LoginShells bool
-	// OtherShells lets the rules decide about lines for shells that this package cannot read (PowerShell, cmd.exe, zsh,
-	// fish, wsl; see acpterm.CommandOptions.Shell). The rules receive the whole line as ShellLine;
-	// policy.Rules.ShellLines, for example, is a verdict on such lines. If they allow a line, they allow everything in
-	// it. Without OtherShells, such lines are denied.
+	// OtherShells lets the rules decide about lines for shells that this package cannot parse, such as PowerShell,
+	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). The rules receive the whole line as ShellLine, so
+	// policy.Rules.ShellLines applies. Allowing a line allows everything in it. If OtherShells is false, such lines are
+	// denied.
 	OtherShells bool
 }
 
-// NewPolicy returns a policy for all commands. It asks rules about each program that a command runs: those of a shell
-// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
-// applies. Lines that Parse refuses and missing programs are denied. Options may be nil.
+// NewPolicy returns a policy for all commands. It asks rules about every program that a command runs: the programs of a
+// shell line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest
+// verdict applies. Missing programs and lines rejected by Parse are denied. The options may be nil.
 //
-// NewPolicy asks rules at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change
-// counts as a denial, because a part of a line cannot be changed. A verdict other than acpterm's constants also counts as one. The
-// Proposal's Requested.Env and Command.Env contain the variables that a line sets; a removed variable is empty there.
-// They do not contain unexported shell variables. If the line changes the environment of later commands, rules must
-// allow each program with and without the change.
+// NewPolicy asks rules at least once per program, each time with an acpterm.Proposal without a ShellLine. Unknown
+// verdicts count as denials, as do Changes, because a part of a line cannot be changed. The Proposal's Requested.Env
+// and Command.Env include variables set by the line (removed ones are empty), but not unexported shell variables. If
+// the line changes the environment of later commands, rules must allow each program both with and without the change.
 //
-// Unless Options allow it, the shell opens no files except /dev/null, sends no signals and is not a login shell. Its
-// other builtins are allowed. They can find out which files exist, anywhere, with patterns (echo *) and test.
+// Unless allowed by Options, the shell may not open files other than /dev/null, send signals, or be a login shell. Its
+// other builtins are allowed, so patterns (echo *) and test can be used to find out which files exist anywhere.
 //
-// A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...). The locale
-// (LC_ALL, LC_CTYPE and LANG), whether set by the agent or the embedder, must be C, POSIX or a UTF-8 locale, because in
-// others a shell may read the line differently.
+// A request for a line must not set any variable that the line itself must not set (PATH, BASH_ENV, HOME ...). The
+// locale (LC_ALL, LC_CTYPE and LANG), whether set by the agent or by the embedder, must be C, POSIX or a UTF-8 locale,
+// because in other locales a shell may read the line differently.
 //
-// All policies that decide by program, arguments or variables belong in rules; elsewhere they see a line as arguments
-// of sh. Use the result instead of rules, in acpterm.Options.Policy or SessionOptions.Policy. With
-// acpterm.Options.Runner, ReadFiles and WriteFiles allow nothing, because files are resolved on this system. The policy
-// may be used concurrently if rules may.
+// All policies that decide by program, arguments or variables should be part of rules. Elsewhere they would see a line
+// as an argument of sh. Use the returned policy instead of rules, in acpterm.Options.Policy or SessionOptions.Policy.
+// If acpterm.Options.Runner is set, ReadFiles and WriteFiles have no effect, because files are resolved on this system.
+// The policy is safe for concurrent use if rules is.
 func NewPolicy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
 	if options != nil {

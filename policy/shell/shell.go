@@ -8,64 +8,64 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Command is one program that a line runs, or one builtin of the shell.
+// A Command is a program run by a line, or a builtin of the shell.
 type Command struct {
-	// Name is the command word after quote removal: "git" for \g\it. It includes any directory. It is empty for a piece
-	// of the line that only assigns (Env) or redirects (Redirects).
+	// Name is the command word after quote removal, such as "git" for \g\it, including any directory. It is empty for a
+	// part of the line that only has assignments (Env) or redirections (Redirects).
 	Name string
-	// Args holds the words after the name.
+	// Args holds the words following the name.
 	Args []Arg
-	// Env contains, in this order, the assignments in front of the command and of the commands in Via, and those that
-	// `env` makes or removes (-u).
+	// Env holds the assignments in front of the command and of the commands in Via, and the variables that `env` sets
+	// or removes (-u), in the order they apply.
 	Env []Assignment
-	// Sets lists the variables that the builtin itself sets or removes: those named by export, readonly, read, getopts
-	// and unset. The line's later commands see them.
+	// Sets lists the variables set or removed by the builtin itself: export, readonly, read, getopts or unset. Later
+	// commands of the line see the change.
 	Sets []Assignment
-	// Exports lists the variables that the builtin export puts into the environment of later commands.
+	// Exports lists the variables that the builtin export adds to the environment of later commands.
 	Exports []string
-	// Redirects lists the files that this piece of the line opens. Those of `sudo rm > f` belong to sudo, not to rm.
+	// Redirects lists the files opened by this part of the line. In `sudo rm > f`, f belongs to sudo, not to rm.
 	Redirects []Redirect
-	// Via lists the commands that run this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the line
-	// itself names the command.
+	// Via lists the commands that lead to this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the
+	// line itself names the command.
 	Via []string
-	// Builtin means that the shell runs the command without a program file, such as cd, echo or test. Builtins that
-	// could run a program are refused. Builtin is also true if Name is empty.
+	// Builtin reports whether the shell runs the command itself, without a program file, such as cd, echo or test.
+	// Builtins that could run a program are rejected by Parse. Builtin is also true if Name is empty.
 	Builtin bool
-	// Moved means that the line may have changed the directory before, with cd or an option of a prefix. Relative paths
-	// in Args and Redirects are then not relative to the line's directory.
+	// Moved reports whether the line may have changed the directory before this command, by cd or an option of a
+	// prefix. If so, relative paths in Args and Redirects are not relative to the line's directory.
 	Moved bool
-	// Login means that the command is a login shell. It runs start-up files such as ~/.profile, which may change PATH
-	// and therefore the programs that it runs.
+	// Login reports whether the command is a login shell. It runs start-up files such as ~/.profile, which may change
+	// PATH and therefore the programs run by the shell.
 	Login bool
 }
 
-// Arg is one word of a line.
+// An Arg is a word of a line.
 type Arg struct {
-	// Text is the argument after quote removal if it is Literal, or else the source text of the word. It is empty for
-	// arguments that a program such as xargs appends when it runs.
+	// Text is the argument after quote removal if Literal is true, and the word's source text otherwise. It is empty
+	// for arguments appended at run time, such as those of xargs.
 	Text string
-	// Literal means that the program receives exactly Text. Otherwise the argument depends on variables, on output, on
-	// files that match a pattern, or on the shell.
+	// Literal reports whether the program receives exactly Text. Otherwise the argument depends on variables, output,
+	// the files matching a pattern, or the shell.
 	Literal bool
-	// One means that the word is exactly one argument. An unquoted $x can be none or several. A Literal argument is
-	// always One.
+	// One reports whether the word is exactly one argument. An unquoted $x, for example, can be none or several. A
+	// Literal argument is always One.
 	One bool
 }
 
-// Assignment is a NAME=value, or the removal of a variable.
+// An Assignment is a NAME=value, or the removal of a variable.
 type Assignment struct {
 	Name  string
 	Value Arg
-	// Unset means that the variable is removed. Value is then empty.
+	// Unset reports whether the variable is removed, in which case Value is empty.
 	Unset bool
 }
 
-// Redirect is a file that the shell opens for a command. It does not include copied and closed descriptors (2>&1) and
-// here-documents.
+// A Redirect is a file opened by the shell for a command. Duplicated and closed descriptors (2>&1) and here-documents
+// are not included.
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
-	// Path is the file. For /dev/tcp/HOST/PORT, bash opens a connection.
+	// Path is the file's path. For /dev/tcp/HOST/PORT, bash opens a connection instead.
 	Path Arg
 }
 
@@ -76,9 +76,9 @@ const (
 	maxNest  = 100      // constructs within constructs
 )
 
-// Parse finds every program that a shell line runs, in the order of the line. A program inside a word, such as $(date),
-// precedes the command of the word. The error is an *Error. It means that the line must not be run, because Parse
-// cannot analyse it completely.
+// Parse returns every program run by a shell line, in the order of the line. A program inside a word, such as $(date),
+// precedes the word's command. Any error is an *Error. It means that Parse could not analyse the line completely, so
+// the line must not be run.
 //
 // The result depends only on the line, not on the machine, the environment or files.
 func Parse(line string) ([]Command, error) {

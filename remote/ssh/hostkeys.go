@@ -16,22 +16,22 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// HostKeyError reports a rejected server: its key is not a known key of that server.
+// HostKeyError is returned if a server is rejected because its key is not one of its known keys.
 type HostKeyError struct {
-	// Host is the server in the form of a known hosts file: "host", or "[host]:port" if the port is not 22.
+	// Host is the server, as written in a known hosts file: "host", or "[host]:port" if the port is not 22.
 	Host string
 	// KeyType and Fingerprint describe the server's key, such as "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
-	// Files lists the searched known hosts files.
+	// Files lists the known hosts files searched.
 	Files []string
-	// Known lists the lines with other keys of the server, in the form "file:line". It is empty if the files have none.
+	// Known lists the lines with other keys of the server, in the form "file:line". It is empty if none were found.
 	Known []string
 	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
 	// an error about the server's certificate.
 	Err error
 }
 
-// Error describes the server's key and the known ones.
+// Error returns a message with the server's key and the location of any known keys.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")

@@ -5,12 +5,12 @@
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// It logs in with public keys from files and from an agent. Passwords and keyboard-interactive logins are not
-// supported; hardware keys and certificates are supported only through an agent. The server's key must be in a known
-// hosts file; @cert-authority lines are not supported. ssh_config is not read, and ProxyJump and ProxyCommand are not
-// supported: remote.Command with the command line "ssh host" supports all of that.
+// Logins use public keys from files or from an agent. Passwords and keyboard-interactive logins are not supported, and
+// hardware keys and certificates only through an agent. The server's key must be in a known hosts file, and
+// @cert-authority lines are not supported. ssh_config is not read, so ProxyJump and ProxyCommand are not supported
+// either. If any of these are needed, use remote.Command with the command line "ssh host".
 //
-// The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
+// The connection returned by Open also has a method CloseWrite() error that closes the shell's standard input.
 package ssh
 
 import (
@@ -27,39 +27,39 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Transport opens shells over SSH, each over its own connection. Only Host is required. The fields must not be changed
-// after first use. Open is safe for concurrent use.
+// Transport opens shells over SSH, using a separate connection for each. Only Host is required. The fields must not be
+// changed after first use. Open is safe for concurrent use by multiple goroutines.
 type Transport struct {
-	// Host is "host" or "host:port". An IPv6 address with a port must be in brackets. The default port is 22.
+	// Host is "host" or "host:port". An IPv6 address with a port must be enclosed in brackets. The default port is 22.
 	Host string
 
-	// User is the user to log in as. The default is the name of the user that runs this process.
+	// User is the user to log in as. The default is the name of the user running this process.
 	User string
 
-	// KnownHosts lists files with the keys of servers, in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
-	// exists. A server without a known key is rejected with a *HostKeyError.
+	// KnownHosts lists files of server keys in OpenSSH's format. The default is ~/.ssh/known_hosts, if it exists. A
+	// server without a known key is rejected with a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists files of private keys. If set, only these keys are offered to the server, and the agent signs
-	// for encrypted ones that it holds. If empty, all keys of the agent are offered, and then those of
+	// Identities lists private key files. If set, only their keys are offered to the server, and the agent signs for
+	// encrypted keys that it holds. If empty, all keys of the agent are offered, followed by those of
 	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase returns the passphrase of an encrypted file of Identities. It is called during Open. If the file shows
-	// the public half of the key, it is called only if the server accepts the key. ctx is cancelled when Open should
+	// Passphrase returns the passphrase of an encrypted private key file. It is called during Open. If the file reveals
+	// the public key, it is called only once the server has accepted that key. ctx is cancelled when Open should
 	// return. If Passphrase is nil, encrypted keys are offered only through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
-	// Agent is the Unix socket of an agent. The default is the value of the variable SSH_AUTH_SOCK, if set. "none"
-	// means that no agent is used.
+	// Agent is the Unix socket of an agent. The default is the value of the environment variable SSH_AUTH_SOCK, if set.
+	// If Agent is "none", no agent is used.
 	Agent string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects, logs in and starts sh. It fails when ctx is done. The login shell gets the command "exec sh", and may
-// be any shell that accepts it. It has no PTY and reads no login profile, but bash may read ~/.bashrc. The Runner skips
-// the output of such files.
+// Open connects, logs in and starts sh. It returns an error if ctx is done first. The login shell is given the command
+// "exec sh", so it may be any shell that accepts this. It has no PTY and reads no login profile, but bash may read
+// ~/.bashrc. Any output of such files is skipped by the Runner.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()

@@ -1,7 +1,7 @@
 package acpterm
 
-// Attached terminals. Their owner runs the command, feeds the output and says how the command ended; package agentterm
-// has the terminals of commands that an agent runs itself. No signal is sent for them.
+// Attached terminals. Their owner runs the command, feeds the output and reports how the command ended. Package
+// agentterm has the terminals of commands that an agent runs itself. No signal is sent for them.
 
 import (
 	"cmp"
@@ -18,28 +18,28 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Attached feeds a terminal whose command its owner runs. All methods are safe for concurrent use. After the release
-// they change nothing.
+// Attached feeds a terminal for a command that its owner runs. It is safe for concurrent use by multiple goroutines.
+// After the release, its methods have no effect.
 type Attached struct {
 	terminal *Terminal
 	owner    *attached
 }
 
-// TerminalSize is the size of a terminal, in characters.
+// TerminalSize is the size of a terminal in characters.
 type TerminalSize struct{ Columns, Rows int }
 
-// Attach adds a terminal whose owner runs the command, calls HandlerOptions.Created with it, and returns the Attached
-// that feeds it.
+// Attach adds a terminal for a command that its owner runs, calls HandlerOptions.Created with it, and returns the
+// Attached used to feed it.
 //
-// The ID of about, which the owner chooses, and the SessionID, as the agent names it, are required; Command, Size and
-// Meta are optional, and the other fields are ignored. See Describe for cancel. If released is not nil, Attach calls it
-// once, when a release of the terminal begins; released must not block.
+// The ID of about, chosen by the owner, and the SessionID, as the agent names it, are required. Command, Size and Meta
+// are optional, and other fields are ignored. See Attached.Describe for cancel. If released is not nil, it is called
+// once when a release of the terminal begins, and must not block.
 //
-// The terminal counts in the Manager's quotas. While one is full, each create and each Attach releases the attached
-// terminal that ended first. No policy is asked, and the agent's terminal/* requests do not reach the terminal.
+// The terminal counts towards the Manager's quotas. While one is full, each create and each Attach releases the
+// attached terminal that ended first. No policy is asked, and the agent's terminal/* requests do not reach it.
 //
-// It returns ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
-// and ErrQuota, ErrClosing, or ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
+// It returns ErrInvalidParams if the id is already used in the session or was given to a command by the Manager;
+// ErrQuota or ErrClosing; and ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
 ) (*Attached, error) {
@@ -144,8 +144,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe sets the Command, Size and Meta of the terminal to those of about, and the function that asks the owner to
-// end the command. Terminal.Kill calls cancel; if it is nil, Kill returns ErrNotCancellable.
+// Describe sets the terminal's Command, Size and Meta to those of about, and cancel as the function that Terminal.Kill
+// calls to ask the owner to end the command. If cancel is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -153,11 +153,11 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
-// Write appends output. It returns os.ErrClosed after the release.
+// Write appends to the output. It returns os.ErrClosed after the terminal has been released.
 func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
-// Replace replaces all output. If p begins with the output so far, only the rest is appended; otherwise followers get
-// a Chunk with Replaced set.
+// Replace replaces all of the output. If p begins with the output so far, only the rest is appended. Otherwise,
+// followers receive a Chunk with Replaced set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {
@@ -166,14 +166,14 @@ func (a *Attached) Replace(p []byte) {
 	a.Write(rest)
 }
 
-// Extends reports whether p begins with the output so far, and returns the rest of p.
+// Extends reports whether p begins with the output so far, and returns the rest of p if it does, or otherwise all of p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
 
-// Exit reports that the command has ended. A nil code or signal means that it is not known. The first call ends the
-// terminal; a later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and
-// its Meta the whole code if it is beyond uint32, such as a negative one on Windows. A signal has its POSIX name.
+// Exit reports that the command has ended. code or signal is nil if it is not known. The first call ends the terminal,
+// and a later one counts only if neither was known before. The exit status has the lower 32 bits of an exit code, and
+// its Meta the whole code if it exceeds a uint32, such as a negative one on Windows. A signal has its POSIX name.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
 	t.mu.Lock()
@@ -192,8 +192,8 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// Attached reports whether the terminal was made by Handler.Attach: its owner runs the command, for example the agent.
-// Such a terminal has no process here. Kill asks the owner to end the command, and a release only forgets the terminal.
+// Attached reports whether the terminal was created by Handler.Attach, so its owner, such as the agent, runs the
+// command. As it has no process here, Kill asks the owner to end the command, and a release only forgets the terminal.
 func (t *Terminal) Attached() bool {
 	_, ok := t.behind().(*attached)
 	return ok

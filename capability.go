@@ -1,7 +1,7 @@
 package acpterm
 
 // The client's capabilities (https://agentclientprotocol.com/protocol/v1/initialization). One type advertises terminals
-// and checks requests, so that a client serves exactly what it advertises.
+// and checks requests, so that a client serves exactly the methods it advertises.
 
 import "fmt"
 
@@ -9,7 +9,7 @@ import "fmt"
 const requiredCapability = "clientCapabilities.terminal"
 
 // ClientCapabilities is the part of the schema type ClientCapabilities that concerns terminals. Its JSON is the value
-// of clientCapabilities in initialize; an embedder with its own type copies Terminal and Auth. The zero value is a
+// of clientCapabilities in initialize. An embedder with its own type can copy Terminal and Auth. The zero value is a
 // client without terminals.
 type ClientCapabilities struct {
 	// Terminal indicates that the client serves all five terminal/* methods.
@@ -19,14 +19,14 @@ type ClientCapabilities struct {
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities specifies which ways of signing in an agent may offer (schema type AuthCapabilities).
+// AuthCapabilities specifies how an agent may let the user sign in (schema type AuthCapabilities).
 type AuthCapabilities struct {
 	// Terminal indicates that the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
 
-// Require returns nil if terminals were advertised, and otherwise a *CapabilityError for the method.
+// Require returns nil if terminals are advertised, and otherwise a *CapabilityError for the method.
 func (c ClientCapabilities) Require(method string) error {
 	if c.Terminal {
 		return nil
@@ -39,13 +39,13 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 }
 
-// CapabilityError is the error for a terminal/* method if the client did not advertise terminals. Its JSON is the data
-// of the error on the wire, whose code is -32601.
+// CapabilityError is returned for a terminal/* method if the client did not advertise terminals. Its JSON is the data
+// of the error on the wire, which has the code -32601.
 type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods lists the methods that the client serves (see HandlerOptions.SupportedMethods). It is not nil.
+	// SupportedMethods lists the methods served by the client (see HandlerOptions.SupportedMethods). It is never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Command is a resolved command.
+// A Command is a resolved command.
 type Command struct {
-	// Path is the file of the program, an absolute path.
+	// Path is the absolute path of the program's file.
 	Path string
-	// Args holds the arguments, beginning with the name of the program, as in exec.Cmd.
+	// Args holds the command line arguments, including the program's name as Args[0], as in exec.Cmd.
 	Args []string
-	// Dir is the working directory, an absolute path. If empty, Options.Runner chooses it.
+	// Dir is the absolute path of the working directory. If it is empty, Options.Runner chooses one.
 	Dir string
-	// Env is the whole environment, "NAME=value", each name once. It may contain secrets.
+	// Env is the entire environment, in the form "NAME=value", with each name once. It may contain secrets.
 	Env []string
-	// ShellLine is the shell line, the last of Args. It is empty for other commands.
+	// ShellLine is the shell line, which is also the last of Args. It is empty for other commands.
 	ShellLine string
 }
 
@@ -42,8 +42,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String returns the shell line, or the program and its arguments, quoted where needed. The agent chose the text;
-// display.Visible makes it safe to print.
+// String returns the shell line, or the program and its arguments, quoted where needed. Since the text was chosen by
+// the agent, use display.Visible to make it safe to print.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -57,19 +57,19 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// Shell is a program that runs shell lines; it gets the line as its last argument. The zero value is the system's
-// shell: /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. usershell.KnownShell has the usual shells.
+// A Shell is a program that runs shell lines, with the line as its last argument. The zero value is the system's shell:
+// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. See usershell.KnownShell for the usual shells.
 //
-// The exit code of a line is that of the shell. PowerShell's -Command turns every exit code of a program except 0 into
-// 1, unless the line ends with "exit $LASTEXITCODE".
+// The exit code of a line is the shell's. Note that PowerShell's -Command turns every nonzero exit code of a program
+// into 1, unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
-	// Program is the name or absolute path of the shell. Each create looks a name up in the absolute entries of the
-	// PATH of CommandOptions.Env, and never in that of the agent; with Options.Runner, where the Runner runs commands.
-	// On Windows a name means a program with the extension .exe, "cmd" is the system's own, and "bash" is not the
-	// launcher of WSL. If empty, the system's shell is used, and Args must be empty.
+	// Program is the name or absolute path of the shell. Each create looks up a name in the absolute entries of the
+	// PATH in CommandOptions.Env, but never in the agent's. With Options.Runner, it is looked up where the Runner runs
+	// commands. On Windows, a name refers to a program with the extension .exe, "cmd" is the system's own, and "bash"
+	// is not the launcher of WSL. If Program is empty, the system's shell is used, and Args must be empty.
 	Program string
-	// Args come before the line. The last one must be the option that takes the line, "-c" for most shells. cmd.exe
-	// gets the line without escapes and therefore needs "/s" and, as the last, "/c".
+	// Args are the arguments before the line. The last one must be the option that takes the line, "-c" for most
+	// shells. cmd.exe receives the line without escapes and therefore needs "/s" and, as the last argument, "/c".
 	Args []string
 }
 
@@ -99,17 +99,17 @@ func (s Shell) cannotRun(err error) error {
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
 }
 
-// ShellMode specifies when the command of a request is a line for CommandOptions.Shell and not the name of a program. A
+// ShellMode specifies when a request's command is a line for CommandOptions.Shell and not the name of a program. A
 // command with arguments is never a shell line.
 type ShellMode int
 
 const (
-	// ShellAuto runs a command by the shell if no program of that exact name exists and it contains white space or
-	// shell syntax. Agents send "npm test && git diff" without arguments.
+	// ShellAuto uses the shell if no program of that exact name exists and the command contains white space or shell
+	// syntax. Agents send commands such as "npm test && git diff" without arguments.
 	ShellAuto ShellMode = iota
-	// ShellNever only runs programs.
+	// ShellNever never uses the shell.
 	ShellNever
-	// ShellAlways runs every command without arguments by the shell.
+	// ShellAlways uses the shell for every command without arguments.
 	ShellAlways
 )
 

@@ -11,46 +11,46 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Kind classifies an Error. It is an error itself, for errors.Is(err, acpterm.ErrTerminalNotFound), and the "kind" in
-// the data of an error on the wire.
+// A Kind classifies an Error. It is itself an error, to be used as in errors.Is(err, acpterm.ErrTerminalNotFound), and
+// it is sent as "kind" in the data of an error on the wire.
 type Kind string
 
 // The kinds of error.
 const (
-	// ErrInvalidParams is returned for a malformed or unusable request, such as a field of the wrong type or a relative
-	// cwd. Error.Field names the field.
+	// ErrInvalidParams is returned if a request is malformed or unusable, for example because a field has the wrong
+	// type or cwd is relative. Error.Field names the field.
 	ErrInvalidParams Kind = "invalid_params"
-	// ErrNotExecutable is returned if the file of the command exists but cannot be executed.
+	// ErrNotExecutable is returned if the command's file exists but cannot be executed.
 	ErrNotExecutable Kind = "not_executable"
-	// ErrCommandNotFound is returned if the command names no file. Error.Command is the command.
+	// ErrCommandNotFound is returned if the command does not name a file. Error.Command holds the command.
 	ErrCommandNotFound Kind = "command_not_found"
-	// ErrTerminalNotFound is returned for an id that does not exist, was released, or belongs to another session.
+	// ErrTerminalNotFound is returned if an id does not exist, has been released, or belongs to another session.
 	ErrTerminalNotFound Kind = "terminal_not_found"
-	// ErrCancelled is returned if the context of the call ended or the agent cancelled the request.
+	// ErrCancelled is returned if the call's context is done or the agent has cancelled the request.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is returned if the policy or a user denies the command, Error.Command. Error.Reason and Error.Rule say
-	// why.
+	// ErrDenied is returned if a policy or a user denies the command. Error.Command holds the command, and Error.Reason
+	// and Error.Rule explain the denial.
 	ErrDenied Kind = "denied"
-	// ErrSessionNotFound is returned for a session that is not open: by Create if Options.RequireSessions is set, by
-	// AddRoot, and by creates that were pending when CloseSession was called.
+	// ErrSessionNotFound is returned if a session is not open: by Create if Options.RequireSessions is set, by AddRoot,
+	// and by creates still pending when CloseSession is called.
 	ErrSessionNotFound Kind = "session_not_found"
-	// ErrQuota is returned for a request beyond Error.Quota, whose limit is Error.Limit.
+	// ErrQuota is returned if a request exceeds a quota. Error.Quota names it, and Error.Limit is its limit.
 	ErrQuota Kind = "quota"
-	// ErrClosing is returned by calls on a closed Manager or Handler.
+	// ErrClosing is returned by methods of a closed Manager or Handler.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is returned if processes of the tree still run after the last escalation step. Error.PIDs are their
-	// PIDs.
+	// ErrSurvivors is returned if processes of the tree are still running after the last escalation step. Error.PIDs
+	// lists them.
 	ErrSurvivors Kind = "survivors"
-	// ErrExitLost is returned if the exit status of an ended command is lost, because another part of the host's
-	// program reaps children that it has not started or ignores SIGCHLD. See Options.HostReaps.
+	// ErrExitLost is returned if a command has ended but its exit status is lost, because another part of the host's
+	// program reaps children it has not started or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is returned if the connection of Options.Runner was lost, so that neither the end of the
-	// command nor the rest of its process tree is known. The output so far can be read.
+	// ErrConnectionLost is returned if Options.Runner has lost its connection, so that neither how the command ended
+	// nor whether its process tree is gone is known. The output up to then can be read.
 	ErrConnectionLost Kind = "connection_lost"
-	// ErrNotCancellable is returned by Kill of an attached terminal whose owner does not end the command. Error.Err is
+	// ErrNotCancellable is returned by Kill if the owner of an attached terminal does not end the command. Error.Err is
 	// the owner's answer, if it was asked.
 	ErrNotCancellable Kind = "not_cancellable"
-	// ErrMethodNotFound is returned for methods other than the five of terminals.
+	// ErrMethodNotFound is returned for methods other than the five terminal methods.
 	ErrMethodNotFound Kind = "method_not_found"
 	// errInvalidMessage is only sent, for a line of the agent other than a JSON-RPC message.
 	errInvalidMessage Kind = "invalid_message"
@@ -61,39 +61,39 @@ const (
 // Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error is the error of a failed operation. Fields that do not concern the failure are empty. An Error never contains
-// the value of an environment variable.
+// Error is returned when an operation fails. Fields that do not apply are empty. An Error never contains the value of
+// an environment variable.
 type Error struct {
 	// Op is the operation, such as "create", "wait", "kill", "release" or "open session", or a method, such as
-	// "terminal/output". Other packages have their own, such as "start agent" of agentproc.
+	// "terminal/output". Other packages use their own, such as "start agent" in agentproc.
 	Op   string
 	Kind Kind
-	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
-	// option, such as "SessionOptions.Roots[1]", or, when the system cannot enforce a limit, "Limits.Memory".
+	// Field is the invalid field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
+	// option, such as "SessionOptions.Roots[1]", or, if the system cannot enforce a limit, for example "Limits.Memory".
 	Field string
-	// Reason explains the error in Field, or why a policy denies the command.
+	// Reason explains the error, for example why Field is invalid or a policy denied the command.
 	Reason string
-	// Rule is the policy's rule that denies the command.
+	// Rule is the policy's rule that denied the command.
 	Rule string
-	// Command is the requested command: its name if that cannot be found or executed, with its arguments in a denial.
+	// Command is the requested command: only its name if not found or not executable, with its arguments if denied.
 	Command string
 
 	SessionID  SessionID
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota names the quota that is full, as in the data of an error on the wire: "terminals" (Options.MaxTerminals),
+	// Quota is the name of the exceeded quota, as sent on the wire: "terminals" (Options.MaxTerminals),
 	// "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes" (MaxOutputBytes), "events"
 	// and "event_bytes" (see Manager.Observe), "pending_requests" (HandlerOptions.MaxPending), "create_bytes"
-	// (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes). Limit is its size.
+	// (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes). Limit is its limit.
 	Quota string
 	Limit int64
 
-	// Err is the cause, such as an error of the system or of a context, or nil.
+	// Err is the underlying error, such as a system error or a context's, or nil.
 	Err error
 }
 
-// Error returns the operation, the subject and the reason.
+// Error returns a message with the operation, the subject and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")
@@ -128,7 +128,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.Is find the kind and the cause.
+// Unwrap returns the kind and the underlying error, for errors.Is.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Kind}

@@ -13,110 +13,110 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// Event is the parameter of Options.Record and the hooks of Manager.Observe: a *DecisionEvent, *StartEvent, *EndEvent,
-// *SurvivorsEvent or *ReleaseEvent, and for a PTY *InputEvent and *ResizeEvent. The events of one command come in this
-// order, except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the
+// An Event is passed to Options.Record and to the hooks of Manager.Observe. It is a *DecisionEvent, *StartEvent,
+// *EndEvent, *SurvivorsEvent or *ReleaseEvent or, for a PTY, an *InputEvent or *ResizeEvent. A command's events come in
+// this order, except that a SurvivorsEvent may precede the EndEvent, and those of a PTY come at any time after the
 // StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
 
-// Subject is the terminal of an event, and its command as it ran.
+// Subject identifies the terminal of an event, and its command as it ran.
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are the fields of Command. No event has the value of a variable.
+	// Path, Args, Dir and ShellLine are the fields of Command. No event contains the value of a variable.
 	Path      string
 	Args      []string
 	Dir       string
 	ShellLine string
 	// PID is the PID of the command, the leader of its session, or 0 if it did not run on the local machine.
 	PID int
-	// Attached indicates that the terminal was made by Handler.Attach. No policy has decided about its command.
+	// Attached indicates that the terminal was created by Handler.Attach, so no policy has decided about its command.
 	Attached bool
-	// Meta is the _meta of the create, which the agent chose; package tracecontext reads a trace from it. It must not
-	// be changed.
+	// Meta is the create's _meta, as chosen by the agent. Package tracecontext reads a trace from it. It must not be
+	// modified.
 	Meta Meta
 }
 
-// DecisionEvent reports a decision on a command. There is one for each create whose command could be resolved.
+// DecisionEvent reports a decision on a command. It is sent once for each create whose command could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is Proposal.Name. With a policy, Path has no symbolic links.
+	// Name is Proposal.Name. If a policy was asked, Path has no symbolic links.
 	Name string
-	// Requested is the time of the create, and Time the time of the decision.
+	// Requested is the time when Create was called, and Time the time of the decision.
 	Requested, Time time.Time
-	// Asked and Answered are the times of the call of Options.Approve and of its answer, or zero.
+	// Asked and Answered are the times when Options.Approve was called and when it answered, or zero.
 	Asked, Answered time.Time
-	// Verdict is VerdictAllow or VerdictDeny. Without a policy it is VerdictAllow.
+	// Verdict is VerdictAllow or VerdictDeny. It is VerdictAllow if no policy is set.
 	Verdict Verdict
-	// Rule and Reason are those of the Decision.
+	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
-	// Approval is the String of the answer's Approval, and Approver its By; the answer may be a remembered one. They
-	// are empty without a question.
+	// Approval is the answer's Approval as a string, and Approver its By. The answer may be a remembered one. They are
+	// empty if no question was asked.
 	Approval, Approver string
-	// Variables lists the names of the environment variables that the request sets.
+	// Variables lists the names of the environment variables set by the request.
 	Variables []string
-	// Err is the error of the create if the command was denied or the create ended before the decision.
+	// Err is the create's error if the command was denied, or if the create ended before a decision was made.
 	Err error
 }
 
-// StartEvent reports the start of a command.
+// StartEvent reports that a command has started.
 type StartEvent struct {
 	Subject
 	Time time.Time
-	// Terminal is the terminal. It can also be read after its release.
+	// Terminal is the terminal. It can still be read after it has been released.
 	Terminal *Terminal
 }
 
-// EndEvent reports the end of a command. There is exactly one for each allowed command, even if its create failed or
-// was cancelled after the decision. If the command ends during a kill, a release or a timeout, the event comes after
-// that.
+// EndEvent reports that a command has ended. It is sent exactly once for each allowed command, even if its create
+// failed or was cancelled after the decision. If the command ends during a kill, a release or a timeout, the event is
+// sent after that has finished.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
-	// Status is the exit status, or nil if the end could not be seen.
+	// Status is the exit status, or nil if the end was not observed.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes of output by then, and Dropped how many of them are beyond the limit of
+	// Bytes is the number of bytes written up to then, and Dropped the number of those beyond the limit of
 	// terminal/output.
 	Bytes, Dropped int64
-	// Survivors lists the PIDs of processes of the tree that still run.
+	// Survivors lists the PIDs of the processes still running in the tree.
 	Survivors []int
-	// CPUTime and PeakMemory are the CPU time, and the maximum resident memory in bytes, of the command's process and
-	// of the children that it waited for. They are 0 except on Linux.
+	// CPUTime and PeakMemory are the CPU time and the maximum resident memory, in bytes, of the command's process and
+	// the children it has waited for. They are only set on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
 	// Err is the reason why an allowed command did not run, or nil. If it is not nil, only Subject and Ended are set.
 	Err error
 }
 
-// SurvivorsEvent reports processes that still run after a kill, a release, a timeout or a Close. The calls also return
-// an error of kind ErrSurvivors; a timeout only has this event.
+// SurvivorsEvent reports processes still running after a kill, a release, a timeout or a Close. The calls also return
+// an error of kind ErrSurvivors, whereas a timeout is only reported by this event.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
 }
 
-// ReleaseEvent reports a complete release: the process tree is gone, or was given up. There is one for each started
-// command, unless the host ends before.
+// ReleaseEvent reports that a release is complete, with the process tree gone or given up. It is sent once for each
+// started command, unless the host ends first.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error of the release, such as one of kind ErrSurvivors, or nil.
+	// Err is the error of the release, for example one of kind ErrSurvivors, or nil.
 	Err error
 }
 
-// InputEvent reports a Terminal.Write, without the bytes, which may be a password.
+// InputEvent reports a call to Terminal.Write. It does not contain the bytes, since they may be a password.
 type InputEvent struct {
 	Subject
 	Time time.Time
-	// Bytes is the number of bytes.
+	// Bytes is the number of bytes written.
 	Bytes int
 }
 
-// ResizeEvent reports a Terminal.Resize.
+// ResizeEvent reports a call to Terminal.Resize.
 type ResizeEvent struct {
 	Subject
 	Time time.Time

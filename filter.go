@@ -14,37 +14,37 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// SkippedLine is a line of the agent, but not a JSON-RPC message.
+// A SkippedLine is a line from the agent other than a JSON-RPC message.
 type SkippedLine struct {
-	// Text is the line without its newline, at most its first 64 KiB. It is valid until the hook returns.
+	// Text is the line without its newline, truncated to 64 KiB. It is only valid until the hook returns.
 	Text []byte
-	// Bytes is the length of the line.
+	// Bytes is the length of the whole line.
 	Bytes int64
-	// Reason completes the sentence "the line …", for example "is not JSON".
+	// Reason completes the sentence "the line …", as in "is not JSON".
 	Reason string
-	// Code is the code of the error that answered the line, -32700 or -32600; 0 if no answer was sent.
+	// Code is the code of the error sent in answer to the line, -32700 or -32600, or 0 if no answer was sent.
 	Code int64
 }
 
-// Filter serves terminal/* on the connection to an agent and returns the rest of the connection, for any JSON-RPC
-// library or SDK whose messages are lines of JSON. With jsonrpc2:
+// Filter serves terminal/* on the connection to an agent and returns the rest of the connection, for use with any
+// JSON-RPC library or SDK whose messages are lines of JSON. With jsonrpc2:
 //
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //
-// Read returns the agent's other messages, one per line. Write sends lines to the agent, and fails at invalid JSON,
-// when earlier lines have been sent. The Handler serves terminal/* only while rest is being read: a handler of your
-// library that waits, for example for the user, must wait in another goroutine.
+// Read returns the agent's other messages, one per line. Write sends lines to the agent. If a line is invalid JSON,
+// Write fails after sending the lines before it. The Handler only serves terminal/* while rest is being read, so a
+// handler of your library that waits, for example for the user, must do so in another goroutine.
 //
-// No line of the agent ends the connection. Filter skips lines other than messages, such as debugging prints: it passes
-// them to HandlerOptions.SkippedLines and answers them if JSON-RPC has an error for them (-32700 or -32600). It ignores
-// blank lines. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest; the reply has the original.
+// No line sent by the agent ends the connection. Filter skips lines other than messages, such as debugging output: it
+// passes them to HandlerOptions.SkippedLines, and answers them if JSON-RPC has an error for them (-32700 or -32600).
+// Blank lines are ignored. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest and restored in the reply.
 //
 // When the agent or the embedder closes the connection, or ctx is done, conn and the Handler are closed. Close waits
-// for conn, and Handler.Close also for the commands. If conn is nil, the connection has ended already. Call Filter
-// once.
+// for conn, and Handler.Close also waits for the commands. If conn is nil, the connection has already ended. Call
+// Filter only once.
 //
-// Read is for one goroutine; Write and Close may be called concurrently.
+// Only one goroutine at a time may call Read. Write and Close may be called concurrently.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
 	f := &filter{handler: h, ctx: ctx, skipped: h.options.SkippedLines}
 	if f.skipped == nil {

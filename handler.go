@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// Error codes of ACP in addition to those of JSON-RPC (schema type ErrorCode).
+// Error codes defined by ACP in addition to those of JSON-RPC (schema type ErrorCode).
 const (
 	CodeResourceNotFound = -32002
 	CodeRequestCancelled = -32800
@@ -43,11 +43,11 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// Handler serves the terminal/* methods of one connection from a Manager: by Filter for any JSON-RPC library, as a
-// jsonrpc2.Handler, or by Dispatch. When the connection ends or Close is called, it releases the terminals
-// created through it.
+// A Handler serves the terminal/* methods of a connection using a Manager. It can be used through Filter with any
+// JSON-RPC library, as a jsonrpc2.Handler, or through Dispatch. When the connection ends or Close is called, the
+// Handler releases the terminals created through it.
 //
-// All methods are safe for concurrent use.
+// It is safe for concurrent use by multiple goroutines.
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
@@ -65,8 +65,8 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a Handler for one connection, with a copy of the options; nil options mean the defaults. If m is
-// nil, every terminal request fails with ErrInternal.
+// NewHandler returns a Handler for a single connection, with a copy of the options. If options is nil, the defaults are
+// used. If m is nil, every terminal request fails with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -83,7 +83,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the value of clientCapabilities for initialize. The Handler refuses requests beyond them.
+// Capabilities returns the clientCapabilities to send in initialize. The Handler refuses requests beyond them.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -95,14 +95,14 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return c
 }
 
-// Handle serves a request of a jsonrpc2.Conn. It returns immediately, and the answer follows. Requests are served
-// concurrently; only terminal/output requests are answered in their order. Notifications of terminal/* are dropped.
-// When conn ends, the Handler is closed. Prefer Filter, which copies less and survives invalid lines.
+// Handle implements jsonrpc2.Handler. It returns immediately, and the answer is sent later. Requests are served
+// concurrently, except that terminal/output requests are answered in order. Notifications for terminal/* are dropped.
+// The Handler is closed when conn ends. Prefer Filter, which copies less and survives invalid lines.
 //
-// Policies and hooks get the values of ctx. The end of the connection, $/cancel_request and Close cancel the request;
-// cancelling ctx does not.
+// The values of ctx are available to policies and hooks. A request is cancelled when the connection ends, by
+// $/cancel_request, or by Close, but not when ctx is cancelled.
 //
-// Handle waits for the agent to read only if it refuses a request, beyond MaxPending or after Close.
+// Handle only waits for the agent to read when it refuses a request, either beyond MaxPending or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
@@ -138,12 +138,12 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 // methods are the methods of terminals.
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
-// Dispatch serves one request of any JSON-RPC library. Its parameters are the method and the unchanged params. It
-// returns the result, or an error for ResponseError. It returns when the answer is known, which takes long for
-// terminal/wait_for_exit: call it in a goroutine and read on. ctx bounds the request and never the command; end it for
-// $/cancel_request and at the end of the connection. Then call Close.
+// Dispatch serves a single request received by any JSON-RPC library, given its method and unmodified params. It returns
+// the result, or an error that can be passed to ResponseError. It does not return before the answer is known, which for
+// terminal/wait_for_exit may take long, so it should be called in a goroutine. ctx bounds the request but never the
+// command. Cancel it on $/cancel_request and when the connection ends, and then call Close.
 //
-// Dispatch returns ErrMethodNotFound for other methods than the five of terminals, and a *CapabilityError if
+// Dispatch returns ErrMethodNotFound for methods other than the five terminal methods, and a *CapabilityError if
 // terminals were not advertised.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)
@@ -347,7 +347,7 @@ func (h *Handler) beginCreate() bool {
 	return !h.closed
 }
 
-// track has Close release a terminal, until the terminal is gone.
+// track makes Close release a terminal, until the terminal is gone.
 func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t] = true
@@ -363,9 +363,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels pending creates, releases the terminals created through the Handler, as Manager.Release does,
-// and returns the joined errors when they are gone. Pending requests are answered if the agent still reads; later
-// requests are refused with ErrClosing. The end of a connection calls Close. Each call waits.
+// Close cancels pending creates, releases the terminals created through the Handler, as Manager.Release does, and
+// returns their joined errors when the terminals are gone. Pending requests are still answered if the agent reads, and
+// later ones are refused with ErrClosing. Close is called when the connection ends. If called again, it waits as well.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -420,9 +420,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError converts an error for the wire: a code, a message, and data, an object for programs. It keeps a
-// *jsonrpc2.Error; other errors from outside this package become internal errors. It cuts texts longer than 2 KiB. For
-// a nil error it returns a nil pointer, which is a non-nil value of type error: test err and not the result.
+// ResponseError converts an error to its form on the wire: a code, a message, and an object of data for programs. It
+// returns a *jsonrpc2.Error unchanged, and other errors from outside this package become internal errors. Texts longer
+// than 2 KiB are cut. If err is nil, it returns a nil pointer, which is not a nil error: test err and not the result.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

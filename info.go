@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// TerminalInfo is a snapshot of a terminal. It shares no memory with the terminal.
+// TerminalInfo is a snapshot of a terminal. It does not share memory with the terminal.
 type TerminalInfo struct {
 	ID        TerminalID
 	SessionID SessionID
-	// Command is the resolved command. While the terminal is starting, it is the zero Command.
+	// Command is the resolved command. It is the zero Command until the terminal has started.
 	Command Command
-	// PID is the PID of the command, or 0 if it has not started.
+	// PID is the command's PID, or 0 if it has not started.
 	PID   int
 	State State
-	// ExitStatus is the exit status. It is nil while the command runs, and if its end could not be seen.
+	// ExitStatus is the exit status. It is nil while the command is running, or if its end was not observed.
 	ExitStatus *TerminalExitStatus
-	// EndedBy says what ended the command. It is empty while the command runs.
+	// EndedBy is the reason why the command ended. It is empty while the command is running.
 	EndedBy EndedBy
-	// Attached indicates that the terminal was made by Handler.Attach. Cancellable and Meta are only set for such
-	// terminals: Cancellable says that Kill can ask the owner to end the command, and Meta is the metadata of the
-	// owner.
+	// Attached indicates that the terminal was created by Handler.Attach. Cancellable and Meta are only set in that
+	// case. Cancellable indicates that Kill can ask the owner to end the command, and Meta holds the owner's metadata.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
 	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
-	// Size is the size of the PTY, or of an attached terminal if its owner has set it; otherwise nil.
+	// Size is the size of the PTY, or of an attached terminal if its owner has set it, or nil.
 	Size *TerminalSize
-	// Created, Started and Ended are the times of the create, of the start and of the end of the command, or zero.
+	// Created, Started and Ended are the times when the terminal was created and the command started and ended, or
+	// zero.
 	Created, Started, Ended time.Time
-	// Written is the number of bytes that the command has written, without replaced output of an attached terminal, and
-	// Kept how many of them are within the limit of Output. With a PTY or invalid UTF-8, Output has other lengths.
+	// Written is the number of bytes written by the command, not including replaced output of an attached terminal, and
+	// Kept the number of those within the limit of Output. With a PTY or invalid UTF-8, the length of Output differs.
 	Written, Kept int64
 	// OutputByteLimit is the limit of Output in bytes.
 	OutputByteLimit int64
-	// Cgroup is the directory of the command's cgroup, or empty.
+	// Cgroup is the directory of the command's cgroup, if any.
 	Cgroup string
-	// Limits holds the enforced limits, or those that Options.Runner reports. While the terminal is starting, it is
-	// nil.
+	// Limits lists the enforced limits, as reported by Options.Runner if it is set. It is nil until the terminal has
+	// started.
 	Limits []EnforcedLimit
 }
 
-// Info returns a snapshot of the terminal. If State is StateEnded, Written counts all output of the command itself.
+// Info returns a snapshot of the terminal. If State is StateEnded, Written includes all of the command's own output.
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
@@ -66,20 +66,20 @@ func (t *Terminal) Info() TerminalInfo {
 	return info
 }
 
-// Stats is a snapshot of a Manager, with its quotas.
+// Stats is a snapshot of a Manager and its quotas.
 type Stats struct {
-	// Terminals is the number that counts against MaxTerminals: a terminal counts from its create until its process
-	// tree is gone, also after its release. Running is the number of running commands.
+	// Terminals is the number of terminals that count towards MaxTerminals: a terminal counts until its process tree is
+	// gone, even if it has been released before. Running is the number of running commands.
 	Terminals, Running int
 	// Sessions is the number of sessions: open ones, and those with terminals.
 	Sessions int
-	// ReservedBytes is the room for output that counts against MaxOutputBytes. KeptBytes is the part of it in use,
-	// without released terminals.
+	// ReservedBytes is the space for output that counts towards MaxOutputBytes. KeptBytes is the part of it in use, not
+	// including released terminals.
 	ReservedBytes, KeptBytes int64
-	// PendingEvents is the number of events that wait for the hooks.
+	// PendingEvents is the number of events waiting for hooks.
 	PendingEvents int
 
-	// MaxTerminals and MaxOutputBytes are the values of Options, or their defaults.
+	// MaxTerminals and MaxOutputBytes are the values from Options, or their defaults.
 	MaxTerminals   int
 	MaxOutputBytes int64
 }

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// Journal records commands that may still be running. Its methods are called concurrently for several terminals, and
-// one after the other for each terminal. A panic is logged and counts as an error.
+// A Journal records commands that may still be running. Its methods are called concurrently for different terminals,
+// but one at a time for each terminal. A panic is logged and treated as an error.
 type Journal interface {
-	// Begin records a command before its start: the allowed one, before a Sandbox rewrites it. Its Env is nil, because
-	// it may contain secrets. If Begin fails, the command does not start and the create fails with ErrInternal.
+	// Begin records a command before it starts: the allowed command, before a Sandbox rewrites it. Its Env is nil,
+	// since it may contain secrets. If Begin fails, the command is not started and the create fails with ErrInternal.
 	Begin(info TerminalInfo) error
-	// Started adds the PID of the command to the record. It reads facts about the process and then calls unreaped: if
-	// that returns false, the PID may belong to another process, and Started must record nothing. If Started fails, the
-	// process tree is ended and the create fails with ErrInternal.
+	// Started adds the command's PID to the record. It should read facts about the process and then call unreaped. If
+	// that returns false, the PID may belong to another process, and Started must not record anything. If Started
+	// fails, the process tree is ended and the create fails with ErrInternal.
 	Started(id TerminalID, pid int, unreaped func() bool) error
-	// End removes the record, if there is one, because the process tree is gone. If End fails after a kill, the kill
-	// succeeds and the release calls End again. If End fails in a release, the release fails with ErrInternal.
+	// End removes the record, if any, because the process tree is gone. If End fails after a kill, the kill still
+	// succeeds and End is called again by the release. If End fails in a release, the release fails with ErrInternal.
 	End(id TerminalID) error
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// Manager creates terminals and keeps them until their release. Call Shutdown or Close to end the Manager.
+// A Manager creates terminals and keeps them until they are released. Call Shutdown or Close when done with it.
 //
-// All methods are safe for concurrent use. No lock is held while a command starts, ends or is waited for.
+// It is safe for concurrent use by multiple goroutines. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
 	options    Options
 	ids        *ids.Generator
@@ -42,8 +42,8 @@ type Manager struct {
 	reserved   int64                  // room for output in bytes
 }
 
-// NewManager returns a Manager with a copy of the options; nil options mean the defaults. If an option is invalid, it
-// fails with an *Error of kind ErrInternal with the option as Field.
+// NewManager returns a Manager with a copy of the options. If options is nil, the defaults are used. If an option is
+// invalid, NewManager returns an *Error of kind ErrInternal whose Field names the option.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -64,13 +64,13 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the command: if
-// ctx is done before Create returns, no process remains. Nil options mean those of the session and of the Manager.
+// Create starts a command in a new terminal and returns once it is running. ctx bounds this call but never the command.
+// If ctx is done before Create returns, no process remains. If options is nil, the session's and Manager's are used.
 //
-// Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a wrong
-// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx is done, ErrClosing after Shutdown or Close,
-// and ErrInternal if an option is invalid (Field names it), if a system call fails, or if a function of the options
-// panics; the panic is logged by slog with its stack.
+// Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a faulty
+// request; ErrQuota, ErrDenied or ErrSessionNotFound; ErrCancelled if ctx is done; ErrClosing after Shutdown or Close;
+// and ErrInternal if an option is invalid (Field names it), a system call fails, or a function in the options panics,
+// in which case slog logs the panic with its stack.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -237,8 +237,8 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns a session's terminal by its id. It returns ErrTerminalNotFound for an id that does not exist, was
-// released, or belongs to another session.
+// Terminal returns the session's terminal with the given id. It returns ErrTerminalNotFound if the id does not exist,
+// has been released, or belongs to another session.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,14 +248,14 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions before their release, oldest first, including starting ones.
+// Terminals returns the terminals of all sessions, oldest first. It includes starting terminals but not released ones.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return oldestFirst(slices.Collect(maps.Values(m.sessions))...)
 }
 
-// SessionTerminals returns the terminals of one session, as Terminals does.
+// SessionTerminals is like Terminals, but returns only the terminals of a single session.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,12 +274,12 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 	return all
 }
 
-// Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal: its id is unknown to every
-// method immediately. Release returns when the tree is gone. The *Terminal can still be read. Releasing an id again
-// succeeds, unless the terminal was attached.
+// Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal. Its id becomes unknown to
+// all methods immediately, but Release does not return until the tree is gone. The *Terminal can still be read.
+// Releasing an id again succeeds, unless the terminal was attached.
 //
-// It returns ErrTerminalNotFound for an id that the session never had; ErrCancelled if ctx is done first, while
-// the release goes on; and ErrSurvivors if processes still run after the last step.
+// It returns ErrTerminalNotFound if the session never had the id; ErrCancelled if ctx is done first, although the
+// release continues; and ErrSurvivors if processes are still running after the last step.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -312,19 +312,19 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	return errors.Join(errs...)
 }
 
-// Observe adds a hook, which is called with each later Event. One goroutine calls the hooks, in the order they were
-// added, with the events in order and after the fact. To record a decision before its command runs, use Options.Record.
-// A slow hook delays only the other hooks and Close, which returns after the last event; but while 10,000 events, 64
-// MiB of them or Options.MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. A hook may call
-// the Manager, Create too, but neither Close nor Shutdown, which wait for it. A panic is logged. A hook may keep an
-// event, but must not change the values it points to.
+// Observe adds a hook to be called with each subsequent Event. All hooks are called on a single goroutine, in the order
+// they were added, and receive the events in order and after the fact. To record a decision before its command runs,
+// use Options.Record. A slow hook delays only the other hooks and Close, which returns after the last event. However,
+// creates fail with ErrQuota while 10,000 events, 64 MiB of them, or Options.MaxOutputBytes of released terminals'
+// output are waiting. A hook may call the Manager, including Create, but not Close or Shutdown, because they wait for
+// it. If a hook panics, the panic is logged. A hook may keep an event, but must not modify the values it points to.
 //
-// The hook is called until stop is called. stop returns when the hook will not be called any more; no hook may call it.
-// It may be called again.
+// The hook is called until stop is called. stop waits until the hook will not be called again, so it must not be called
+// by a hook. Calling it more than once is allowed.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped takes the wait status of a child of this process. A host that reaps every child itself (Options.HostReaps)
-// calls it after each wait4. Reaped reports whether the child was a command of this Manager.
+// Reaped tells the Manager the wait status of a child of this process, and reports whether the child was one of its
+// commands. If Options.HostReaps is set, the host must call it after each wait4.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
@@ -341,12 +341,12 @@ func (m *Manager) discard(t *Terminal) {
 	t.hurryRelease()
 }
 
-// Shutdown gracefully shuts the Manager down: it refuses new terminals and releases all terminals concurrently. When it
-// returns, no process, goroutine, timer or file of the Manager remains, except for survivors: its error joins those of
-// the releases. A second Shutdown waits for the first and returns the same error.
+// Shutdown gracefully shuts down the Manager. It refuses new terminals and releases all existing ones concurrently.
+// When it returns, no process, goroutine, timer or file of the Manager remains, except for survivors. The returned
+// error joins those of the releases. A second call waits for the first and returns the same error.
 //
-// If ctx is done first, Shutdown returns ErrCancelled and the releases go on, without Options.Record. Call Close
-// then to kill the remaining processes.
+// If ctx is done first, Shutdown returns ErrCancelled and the releases continue, without Options.Record. Call Close to
+// kill the remaining processes in that case.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()
 	select {
@@ -360,9 +360,9 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	return m.closeErr
 }
 
-// Close shuts the Manager down with SIGKILL for all processes, also during a Shutdown or a release. It returns the same
-// error as Shutdown, and also waits for Options.Record and the hooks of Observe. For a graceful shutdown, call Shutdown
-// first.
+// Close immediately shuts down the Manager, killing all processes with SIGKILL even during a Shutdown or a release. It
+// also waits for Options.Record and the hooks added by Observe, and returns the same error as Shutdown. For a graceful
+// shutdown, call Shutdown first.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()
@@ -392,7 +392,7 @@ func (m *Manager) leave() {
 	m.processes.Close()
 }
 
-// hurry has all releases skip to SIGKILL.
+// hurry makes all releases skip to SIGKILL.
 func (m *Manager) hurry() {
 	m.mu.Lock()
 	all := oldestFirst(slices.Collect(maps.Values(m.sessions))...) // their release has not begun yet

@@ -16,65 +16,66 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// CommandOptions configure a command. They can be set, in this order of precedence, by Create for one terminal, by
-// Options.CommandsFor for certain commands, in SessionOptions for a session, and in Options for all commands. A zero
-// field means the value of the next level; if all levels are zero, the default below applies.
+// CommandOptions configure a command. They can be set, in order of precedence, for a single terminal in the call to
+// Create, for certain commands by Options.CommandsFor, for a session in SessionOptions, and for all commands in
+// Options. If a field is zero, the next level's value is used. If it is zero at every level, the default below applies.
 type CommandOptions struct {
-	// Dir is the working directory for requests without cwd, an absolute path. The default is the first of the
-	// session's Roots, or else the host's working directory at the time of the request; with a Runner, the directory
-	// that the Runner chooses.
+	// Dir is the working directory for requests without cwd, and must be an absolute path. The default is the first of
+	// the session's Roots, if it has any. Otherwise it is the host's working directory at the time of the request or,
+	// with a Runner, the directory chosen by the Runner.
 	Dir string
 
-	// Env is the base environment, "NAME=value"; requests add variables. A non-nil, empty slice means no variables, and
-	// so no PATH for looking up commands. The default is the host's environment at the time of the request; with a
-	// Runner, the Runner's.
+	// Env is the base environment, in the form "NAME=value". Requests add variables to it. If Env is empty but not nil,
+	// commands inherit no variables, which leaves no PATH to look them up in. The default is the host's environment at
+	// the time of the request or, with a Runner, the Runner's.
 	Env []string
 
-	// Unattended lists variables, "NAME=value", that override Env for commands whose output no user answers, so that no
-	// pager, editor or prompt waits: all commands but those whose PTY is Attended. Variables of the request override
-	// them. A non-nil, empty slice means none. The default is UnattendedVariables.
+	// Unattended lists variables, in the form "NAME=value", that keep pagers, editors and prompts from waiting for a
+	// user. They override Env for every command except those on an Attended PTY, and are overridden by the request's
+	// variables. If Unattended is empty but not nil, none are set. The default is UnattendedVariables.
 	Unattended []string
 
-	// Shell runs shell lines; the zero Shell is the system's. If the shell is not found, Create fails with ErrInternal
-	// and "CommandOptions.Shell" as Field. The default is the system's shell; with a Runner, sh -c.
+	// Shell runs shell lines. The zero Shell is the system's. If the shell cannot be found, Create fails with
+	// ErrInternal and "CommandOptions.Shell" as Field. The default is the system's shell or, with a Runner, sh -c.
 	Shell *Shell
 
-	// ShellLines specifies when a command without arguments is a shell line. The default, ShellAuto, is when the
-	// command is not a program and looks like a line.
+	// ShellLines specifies when a command without arguments is treated as a shell line. The default is ShellAuto: when
+	// it is not a program and looks like a line.
 	ShellLines ShellMode
 
-	// PTY runs the command on a PTY. It cannot be set with a Runner. By default, standard input is at its end and a
-	// pipe takes the output.
+	// PTY, if not nil, runs the command on a PTY. It cannot be set with a Runner. By default, the command reads end of
+	// file from its standard input and writes its output to a pipe.
 	PTY *PTYOptions
 
-	// Limits bounds the resources of the command. It replaces the Limits of the next level: repeat the fields to keep.
-	// By default, nothing is limited.
+	// Limits bounds the command's resources. It replaces the next level's Limits as a whole, so fields that should
+	// still apply have to be repeated. By default, nothing is limited.
 	Limits *Limits
 
-	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot
-	// be set with a Runner. By default, commands start unchanged.
+	// Sandbox, if not nil, rewrites the command just before it starts, after the policy has allowed it. If Sandbox
+	// fails, Create fails. It cannot be set with a Runner.
 	Sandbox Sandbox
 
-	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step
-	// follows if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10
-	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. A non-nil, empty
-	// slice means SIGKILL immediately. On Windows every signal but SIGKILL is CTRL_BREAK to the command's process
-	// group; a step is skipped, with its wait, if the host has no console; on a PTY the step closes the console. The
-	// default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is closed, because
-	// interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	// Escalation lists the steps used to end a process tree. Each step sends its signal to the whole tree, and the next
+	// step follows if the tree is still running after the step's wait. SIGKILL always comes last. A process still
+	// running 10 seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. If
+	// Escalation is empty but not nil, SIGKILL is sent immediately. On Windows, every signal except SIGKILL is
+	// CTRL_BREAK to the command's process group. If the host has no console, the step is skipped along with its wait.
+	// On a PTY, it closes the console. The default is SIGTERM and 5 seconds. With a PTY it is SIGHUP and 1 second, as
+	// when a terminal window is closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum run time of the command, after which its process tree is ended. The default is NoTimeout.
+	// Timeout is how long the command may run before its process tree is ended. The default is NoTimeout.
 	Timeout time.Duration
 
-	// OutputByteLimit is how many bytes of output are kept if the request sets no limit. The default is 1 MiB.
+	// OutputByteLimit is the number of bytes of output kept if the request sets no limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is how many bytes of the output's beginning are kept for Terminal.Head, in addition to OutputByteLimit.
-	// They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. The default is 0.
+	// HeadBytes is the number of bytes of the output's beginning kept for Terminal.Head, in addition to
+	// OutputByteLimit. They count towards MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. The
+	// default is 0.
 	HeadBytes int64
 
-	// FollowBytes is the least number of bytes of output kept for Terminal.Follow, even if the agent asked for a lower
+	// FollowBytes is the minimum number of bytes of output kept for Terminal.Follow, even if the agent asks for a lower
 	// limit. The default is 64 KiB.
 	FollowBytes int64
 }
@@ -119,84 +120,85 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 	return o
 }
 
-// Options configure a Manager. The zero value is ready to use, and nil options mean the zero value.
+// Options configure a Manager. The zero value is ready to use.
 type Options struct {
-	// Commands holds the options of all commands, unless the session or Create sets others.
+	// Commands holds the options for all commands, unless they are overridden by a session or in a call to Create.
 	Commands CommandOptions
 
-	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They
-	// override those of the session and of Commands. CommandsFor must not set Dir, Env, Unattended, Shell or
-	// ShellLines. It is called before the policies, by the goroutine that creates the terminal, concurrently for
-	// several.
+	// CommandsFor, if not nil, is called with each resolved command and returns its options, such as a timeout or a
+	// PTY, or nil. They override those of the session and of Commands, but must not set Dir, Env, Unattended, Shell or
+	// ShellLines. It is called before the policies, on the goroutine creating the terminal, and may be called
+	// concurrently.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the highest output limit in bytes. Higher limits, of requests and of options, are lowered
-	// to it. The default is 16 MiB.
+	// MaxOutputByteLimit is the maximum output limit in bytes. Higher limits, whether they come from requests or
+	// options, are lowered to it. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals. A terminal counts from its create until its process tree is
-	// gone, also after its release. Another create fails with ErrQuota. The default is 4096.
+	// MaxTerminals is the maximum number of terminals, beyond which Create fails with ErrQuota. A terminal counts until
+	// its process tree is gone, even if it has been released before. The default is 4096.
 	MaxTerminals int
 
-	// MaxSessionTerminals is the maximum number of terminals of each session. The default is 1024.
+	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes bounds the room for output of all terminals together, in bytes. The room of a terminal is its
-	// limit and does not depend on how much it has written; a terminal with a PTY has the room twice, and space for its
-	// screen. Room is reserved until the release. Another create fails with ErrQuota. The default is 4 GiB: 256
-	// terminals with the highest limit.
+	// MaxOutputBytes is the maximum space reserved for the output of all terminals, in bytes, beyond which Create fails
+	// with ErrQuota. A terminal reserves space for its limit until it is released, no matter how much it has written. A
+	// terminal with a PTY reserves twice as much, plus space for its screen. The default is 4 GiB, which is enough for
+	// 256 terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory; this process must be allowed to create others in it. Each command starts in its
-	// own cgroup and is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of
-	// another one below the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup,
-	// a process that cleared its environment, closed the output and left the session is not found. Linux only; on other
-	// systems every create fails. The default is to use no cgroup.
+	// Cgroup is a cgroup v2 directory where this process is allowed to create others. Each command then starts in its
+	// own cgroup and is killed with the whole cgroup. A process can leave it only by writing to cgroup.procs of another
+	// cgroup below the directory, so run commands as another user or in a sandbox to prevent that. Without a cgroup, a
+	// process is not found if it has cleared its environment, closed the output and left the session. Cgroups are only
+	// supported on Linux. On other systems every create fails. By default, no cgroup is used.
 	Cgroup string
 
-	// KeepDetached leaves deliberately detached processes running at every end of a terminal: processes in their own
-	// session that do not hold the output, such as the server that tmux or gpg-agent starts, or an editor's window. All
-	// others still end. KeepDetached needs sessions, and excludes Cgroup and Runner. A sandbox still ends its
-	// processes, and journal.Recover ends detached ones after the host died. By default, all processes end.
+	// KeepDetached leaves deliberately detached processes running when a terminal ends: processes in their own session
+	// that do not hold the output, such as a server started by tmux or gpg-agent, or an editor's window. All others are
+	// ended. KeepDetached needs sessions and cannot be used with Cgroup or Runner. A sandbox still ends its processes,
+	// and journal.Recover ends detached ones if the host has died. By default, all processes are ended.
 	KeepDetached bool
 
-	// Journal, if not nil, records each command before its start, until a kill or a release has ended its process tree.
-	// In package journal, Dir is a Journal, and Recover ends the processes that a dead host left running. A create
+	// Journal, if not nil, records each command from before its start until a kill or a release has ended its process
+	// tree. Package journal implements one as Dir, and Recover ends processes left running by a dead host. A create
 	// fails if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
 	Journal Journal
 
-	// HostReaps indicates that the host's program reaps every child of its process, by wait4(-1), and calls
-	// Manager.Reaped for each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not
-	// tell it. By default, only this package reaps the processes that it starts. If another part of the program reaps
-	// them, that is logged once. A command whose exit status was lost ends with ErrExitLost, and fewer processes of a
-	// tree are found. Before Linux 6.9 another process can get a signal if the host reaps a command right before it.
+	// HostReaps indicates that the host's program reaps all of its children with wait4(-1) and calls Manager.Reaped for
+	// each. The status passed to Reaped is used where the kernel does not report it (Linux before 6.15). By default,
+	// only this package reaps the processes it starts, and it logs once if another part of the program does. If a
+	// command's exit status is lost that way, it ends with ErrExitLost, and fewer processes of its tree are found.
+	// Before Linux 6.9, a signal can reach another process if the host reaps a command right before it is sent.
 	HostReaps bool
 
-	// RequireSessions makes creates fail with ErrSessionNotFound in sessions that OpenSession has not opened.
+	// RequireSessions makes Create fail with ErrSessionNotFound unless the session was opened with OpenSession.
 	RequireSessions bool
 
-	// Policy decides which commands run, in every session; SessionOptions.Policy and Roots decide too. If nil, all
-	// commands run.
+	// Policy decides which commands may run in any session, in addition to SessionOptions.Policy and Roots. If nil, all
+	// commands may run.
 	Policy Policy
 
-	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only
-	// that create waits. ctx is cancelled when the request is cancelled, its connection or session ends, or the Manager
-	// closes; later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If
-	// nil, commands with VerdictAsk are denied.
+	// Approve is called to ask about a command if a policy returns VerdictAsk. It may take as long as the user needs,
+	// since only that create waits for it. ctx is cancelled when the request is cancelled, when its connection or
+	// session ends, or when the Manager closes. A later answer has no effect, but Close still waits for Approve to
+	// return. Approve may be called concurrently. If nil, commands with VerdictAsk are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if not nil, looks up and runs commands instead of the local machine, with the directory, the environment
-	// and the limits of the other options and nothing of the local machine's. Sandbox, PTY, Cgroup and KeepDetached
-	// cannot be set with it, and the Journal is not called.
+	// Runner, if not nil, looks up and runs commands instead of the local machine. It uses the directory, environment
+	// and limits of the other options, but none of the local machine's. Sandbox, PTY, Cgroup and KeepDetached cannot be
+	// set with it, and the Journal is not called.
 	Runner Runner
 
-	// Record, if not nil, puts events on record. It gets each *DecisionEvent before the command starts, from the
-	// goroutine of the create, concurrently for several creates. If Record fails or panics, the command does not run
-	// and the create fails with ErrInternal, or with ErrCancelled if ctx is done; the error is logged. A denial stays a
-	// denial. ctx is cancelled when the request is cancelled, its connection or session ends, or the Manager closes;
-	// Record must return then, because the create and Close wait for it. Record gets all other events, and decisions of
-	// creates that were already cancelled, in order, from the goroutine of the hooks of Manager.Observe and before
-	// them; errors are logged, and ctx ends with the context of a Shutdown. Package audit writes events to a file.
+	// Record, if not nil, is called to put events on record. It is called with each *DecisionEvent before the command
+	// starts, on the goroutine that creates the terminal, and may be called concurrently. If it fails or panics, the
+	// command does not run and the create fails with ErrInternal, or with ErrCancelled if ctx is done, and the error is
+	// logged. A denied command stays denied. ctx is cancelled when the request is cancelled, its connection or session
+	// ends, or the Manager closes. Record must then return, because the create and Close wait for it. All other events,
+	// and decisions of creates already cancelled, are passed to Record in order, on the goroutine of the
+	// Manager.Observe hooks and before them. Their errors are only logged, and ctx ends with that of a Shutdown.
+	// Package audit writes events to a file.
 	Record func(ctx context.Context, event Event) error
 }
 
@@ -330,81 +332,79 @@ func optionError(field, reason string) *Error {
 	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
 }
 
-// SessionOptions configure a session; see Manager.OpenSession. The zero value is ready to use, and nil options mean the
-// zero value.
+// SessionOptions configure a session. The zero value is ready to use. See Manager.OpenSession.
 type SessionOptions struct {
-	// Commands holds the options of this session's commands. They override Options.Commands.
+	// Commands holds the options for the session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots lists directories, as absolute paths. The working directory of a command must be in one of them.
-	// OpenSession resolves symbolic links in them once. Sandboxes allow writes there. If nil, commands may run
-	// anywhere; empty but not nil means nowhere.
+	// Roots lists absolute paths of directories. A command's working directory must be in one of them, and sandboxes
+	// allow writes there. Symbolic links in them are resolved once, by OpenSession. If Roots is nil, commands may run
+	// anywhere. If it is empty but not nil, they may run nowhere.
 	Roots []string
 
-	// Policy decides which commands run in this session, in addition to Options.Policy; the strictest decision counts.
+	// Policy decides which commands may run in the session, along with Options.Policy. The strictest decision counts.
 	Policy Policy
 
-	// MaxTerminals is the maximum number of terminals of the session. The default is Options.MaxSessionTerminals.
+	// MaxTerminals is the session's maximum number of terminals. The default is Options.MaxSessionTerminals.
 	MaxTerminals int
 }
 
-// NoTimeout, as a timeout, lets a command run without limit.
+// NoTimeout is a CommandOptions.Timeout that lets a command run for as long as it needs.
 const NoTimeout time.Duration = -1
 
-// HandlerOptions configure a Handler. The zero value is ready to use, and nil options mean the zero value.
+// HandlerOptions configure a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next handles all requests and notifications that Handle does not serve: all but terminal/*, and each
-	// $/cancel_request that does not name a pending terminal/* request. It is called as jsonrpc2 calls a handler, so
-	// nothing else is read while it runs. If nil, requests are answered with -32601 and notifications are dropped.
+	// Next, if not nil, is called with the requests and notifications that Handle does not serve: all but terminal/*,
+	// and each $/cancel_request that does not name a pending terminal/* request. As with any jsonrpc2 handler, no other
+	// messages are read while it runs. If nil, requests are answered with -32601 and notifications are dropped.
 	Next jsonrpc2.Handler
 
-	// Capabilities are the capabilities that the client advertises in initialize; Handler.Capabilities returns them. If
-	// they do not include terminals, every terminal/* request is answered with -32601. If nil, terminals are
-	// advertised.
+	// Capabilities are the capabilities advertised in initialize, as returned by Handler.Capabilities. If they do not
+	// include terminals, every terminal/* request is answered with -32601. If nil, terminals are advertised.
 	Capabilities *ClientCapabilities
 
-	// Created, if not nil, is called with each new terminal before the agent gets its id, for example to show live
-	// output with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request, concurrently
-	// for several, and only that create waits for it. If it panics, the create fails with ErrInternal and its terminal
-	// is released; the panic is logged with its stack.
+	// Created, if not nil, is called with each new terminal before the agent receives its id, for example to start a
+	// goroutine that shows live output with Terminal.Follow. It is called on the goroutine that serves the request, may
+	// be called concurrently, and delays only that create. If it panics, the panic is logged with its stack, the create
+	// fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
 	// TerminalAuth makes Capabilities advertise that a user can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). The agent may then offer methods that package signin reads and runs. Set it
-	// only if the agent's program can be started in a terminal that a user attends.
+	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods, which package signin reads and
+	// runs. It should only be set if the agent's program can be started in a terminal attended by a user.
 	TerminalAuth bool
 
-	// SessionPrefix is added to the session ids of this connection: with "a/", the agent's "session-1" is the Manager's
-	// "a/session-1", in OpenSession, policies and events. Agents choose the ids, and two agents may choose the same.
-	// Prefixes keep the sessions of connections apart if no prefix begins with another. The agent sees its own ids.
+	// SessionPrefix is prepended to the session ids of this connection, because two agents may choose the same ids.
+	// With the prefix "a/", the agent's "session-1" is "a/session-1" in OpenSession, policies and events, while the
+	// agent still sees its own ids. To keep the sessions of connections apart, no prefix should begin with another.
 	SessionPrefix SessionID
 
-	// LineLimit is the maximum length of a line of the agent, in bytes, with Handler.Filter. A longer line is skipped
-	// and never held in memory. The default is 64 MiB. If LineLimit is negative, every line is skipped.
+	// LineLimit is the maximum length of a line sent by the agent, in bytes, with Handler.Filter. Longer lines are
+	// skipped and never held in memory. The default is 64 MiB. If LineLimit is negative, every line is skipped.
 	LineLimit int64
 
-	// SkippedLines is called, with Handler.Filter, for each line of the agent that is not a JSON-RPC message, for
-	// example to show debugging prints. The goroutine that reads calls it and waits for it. A panic is logged with its
-	// stack. If nil, slog logs, at level Warn, the length of the line, the reason and, escaped, the first 120 bytes; it
-	// logs no bytes of a line that begins like JSON, which may be part of a request with a secret.
+	// SkippedLines is called by Handler.Filter with each line from the agent other than a JSON-RPC message, such as
+	// debugging output. It is called on the reading goroutine, which waits for it. A panic is logged with its stack. If
+	// SkippedLines is nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level Warn. The
+	// bytes are omitted if they begin like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods that Next serves. If an agent calls terminal/* although it is not
-	// advertised, the error lists them.
+	// SupportedMethods lists the methods served by Next. They are listed in the error an agent receives for calling
+	// terminal/* without it being advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of unanswered requests, and about the maximum number of answers that wait for
-	// the agent to read. A request beyond it is answered with -32800 and kind "quota", and then nothing more is read
-	// until the agent has read that answer. The default is 16384. If MaxPending is negative, every request is refused.
+	// MaxPending is the maximum number of unanswered requests and, approximately, of answers waiting to be read by the
+	// agent. A further request is answered with -32800 and kind "quota", and reading stops until the agent has read
+	// that answer. The default is 16384. If MaxPending is negative, every request is refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of the params of a create, as JSON. The default is 4 MiB. If MaxCreateBytes is
+	// MaxCreateBytes is the maximum size of a create's params, as JSON. The default is 4 MiB. If MaxCreateBytes is
 	// negative, every create is refused.
 	MaxCreateBytes int
 
-	// MaxPendingCreateBytes bounds the memory of all unanswered creates together: their params as JSON, and their lists
-	// of arguments and variables. A create beyond it is answered with -32800 and kind "quota". The default is 64 MiB.
-	// If MaxPendingCreateBytes is negative, every create is refused.
+	// MaxPendingCreateBytes is the maximum memory held by all unanswered creates: their params, as JSON, and their
+	// lists of arguments and variables. A further create is answered with -32800 and kind "quota". The default is 64
+	// MiB. If MaxPendingCreateBytes is negative, every create is refused.
 	MaxPendingCreateBytes int
 }
 

@@ -14,44 +14,44 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Policy decides which commands may run. It must be safe for concurrent use. Only the create waits for it, until ctx
-// is done.
+// A Policy decides which commands may run. It must be safe for concurrent use. Only the create in question waits for
+// Decide, which should return when ctx is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc is a function used as a Policy.
+// PolicyFunc is an adapter that allows the use of an ordinary function as a Policy.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
-// Decide calls the function.
+// Decide calls f(ctx, p).
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// Proposal is a command as it will run if it is allowed: this program in this directory, even if other files get their
-// names before the start. With Options.Runner, the Runner must keep that promise.
+// A Proposal is a command as it will run if it is allowed: with this program and in this directory, even if their names
+// refer to other files by the time it starts. With Options.Runner, keeping that promise is up to the Runner.
 type Proposal struct {
 	SessionID SessionID
-	// Command is the resolved command. Path and Dir have no symbolic links. A policy must not write to Args and Env.
+	// Command is the resolved command. Path and Dir have no symbolic links. Policies must not modify Args and Env.
 	Command Command
-	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
-	// choose their function by it.
+	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox use
+	// it to select their function.
 	Name string
-	// ArgsUnknown indicates that the arguments may differ from Command.Args, for example because the shell expands them
-	// in a shell line.
+	// ArgsUnknown indicates that the actual arguments may differ from Command.Args, for example because the shell
+	// expands them in a shell line.
 	ArgsUnknown bool
-	// DirUnknown indicates that the directory may differ from Command.Dir, for example after cd in a shell line.
+	// DirUnknown indicates that the actual directory may differ from Command.Dir, for example after cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown lists the names of variables whose values may differ from those in Requested.Env, for example
-	// because the shell expands them in a shell line.
+	// ValuesUnknown lists the names of variables whose actual values may differ from those in Requested.Env, for
+	// example because the shell expands them in a shell line.
 	ValuesUnknown []string
-	// Roots lists SessionOptions.Roots with symbolic links resolved, or nil.
+	// Roots is SessionOptions.Roots with symbolic links resolved, or nil.
 	Roots []string
-	// Requested is the agent's request. Its Env are the variables that the agent sets; the rest of Command.Env is the
-	// embedder's.
+	// Requested is the agent's request. Its Env holds the variables set by the agent. The rest of Command.Env comes
+	// from the embedder.
 	Requested CreateTerminalRequest
-	// PTY is a copy of the options of the PTY. It is nil if the command has no PTY.
+	// PTY is a copy of the command's PTYOptions, or nil if it has no PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession; it distinguishes a session from a later one with the same id. It is nil if
-	// the session was not opened.
+	// SessionDone is closed by CloseSession, so it can be used to tell a session from a later one with the same id. It
+	// is nil if the session was not opened.
 	SessionDone <-chan struct{}
 
 	machine machine  // nil: the local one
@@ -66,19 +66,19 @@ func (p Proposal) where() machine {
 	return p.machine
 }
 
-// DirWithin reports whether the command certainly runs in or below one of the directories, which are absolute and have
-// no symbolic links, as Roots. It returns false if DirUnknown is set.
+// DirWithin reports whether the command is certain to run in or below one of the directories, which must be absolute
+// paths without symbolic links, as in Roots. It returns false if DirUnknown is set.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether Options.Runner runs the command, so that paths name the Runner's files and not local ones.
+// Remote reports whether the command is run by Options.Runner, which means that paths refer to the Runner's files.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
-// LookPath returns the file of a program, without symbolic links. It looks a name up in the PATH that commands inherit,
-// without the agent's variables. It returns ErrCommandNotFound or ErrNotExecutable. With a Runner it waits until ctx
-// ends.
+// LookPath returns the path of a program's file, without symbolic links. Names are looked up in the PATH that commands
+// inherit, without the agent's variables. It returns ErrCommandNotFound or ErrNotExecutable. With a Runner, it blocks
+// until the Runner answers or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -88,8 +88,8 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return found.Path, err
 }
 
-// RealDir returns an absolute directory with symbolic links resolved, on the machine where the command runs. It fails
-// with ErrInvalidParams and the field "dir", or with the error of the Runner.
+// RealDir resolves the symbolic links of an absolute directory on the machine that runs the command. It fails with
+// ErrInvalidParams and the field "dir", or with the Runner's error.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -100,14 +100,14 @@ func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	return resolved, nil
 }
 
-// Verdict is the verdict of a policy on a command. The zero value and unknown values deny.
+// A Verdict is a policy's verdict on a command. The zero value and unknown values deny it.
 type Verdict int
 
-// The verdicts, the strictest first.
+// The verdicts, from strictest to most lenient.
 const (
 	// VerdictDeny refuses the command.
 	VerdictDeny Verdict = iota
-	// VerdictAsk leaves the decision to Options.Approve. If that is nil, the command is denied.
+	// VerdictAsk leaves the decision to Options.Approve. If Approve is nil, the command is denied.
 	VerdictAsk
 	// VerdictAllow allows the command, unless another policy is stricter.
 	VerdictAllow
@@ -126,10 +126,10 @@ func nameOf(typ string, names []string, value int) string {
 	return names[value]
 }
 
-// MarshalText returns the String of the verdict. UnmarshalText refuses an unknown verdict.
+// MarshalText returns v.String() as text. An unknown verdict is refused by UnmarshalText.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads the name of a verdict.
+// UnmarshalText parses the name of a verdict.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	i := slices.Index(verdictNames[:], string(text))
 	if i < 0 {
@@ -139,26 +139,26 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Decision is a policy's answer. The zero value denies, without a reason.
+// A Decision is a policy's answer. The zero value denies the command without a reason.
 type Decision struct {
 	Verdict Verdict
-	// Rule names the rule that decided, in events and questions.
+	// Rule is the name of the deciding rule, for events and questions.
 	Rule string
-	// Reason is for the agent, in the error of a denial, and for the user, in a question.
+	// Reason is shown to the agent in the error of a denial, and to the user in a question.
 	Reason string
-	// Change, if not nil, is the command to run instead, unless the verdict is VerdictDeny. All policies decide about
-	// it again.
+	// Change, if not nil, is the command to run instead, unless the verdict is VerdictDeny. All policies then decide
+	// about the changed command.
 	Change *Command
-	// Answer, with VerdictAsk, is an earlier answer to the same question. If it is not nil, Options.Approve is not
-	// called.
+	// Answer, if not nil, is an earlier answer to the same question. It is used with VerdictAsk, instead of calling
+	// Options.Approve.
 	Answer *Answer
 }
 
-// Policies joins several policies into one. All decide, in order. The strictest decision counts, the first of equals,
-// with the first Change. An empty list allows every command. An unknown verdict becomes VerdictDeny.
+// Policies combines several policies into one. All decide, in order. The strictest decision counts, or the first of
+// equal ones, with the first Change. An empty list allows every command. An unknown verdict becomes VerdictDeny.
 type Policies []Policy
 
-// Decide returns the strictest decision.
+// Decide returns the strictest decision of all policies.
 func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	strictest := Decision{Verdict: VerdictAllow}
 	for i, policy := range all {
@@ -188,10 +188,10 @@ func confinement(roots []string) Policy {
 	})
 }
 
-// Propose returns a program that p's command runs as a Proposal of its own: the program looked up as the command would,
-// with these arguments, and with these variables set beside the agent's. Policies that find programs in a command, such
-// as policy/shell's, put them before other policies so. It returns ErrCommandNotFound or ErrNotExecutable. A Runner
-// looks programs up until ctx is done.
+// Propose returns a Proposal for a program run by p's command. The program is looked up as the command would look it
+// up, with these arguments, and with these variables set in addition to the agent's. Policies that find programs inside
+// a command, such as those of policy/shell, use it to consult other policies. It returns ErrCommandNotFound or
+// ErrNotExecutable. With a Runner, it blocks until the Runner answers or ctx is done.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
@@ -209,28 +209,28 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 	return inner, nil
 }
 
-// Question asks the user whether a command may run.
+// A Question asks the user whether a command may run.
 type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified lists files of the program whose contents cannot be compared right before the start with those at the
-	// time of the question, because they are larger than 256 MiB or unreadable. The interpreter of a script is one of
-	// its files. Show them to the user: a process that can write to such a file can change the command.
+	// Unverified lists files of the program that cannot be checked for changes between the question and the start,
+	// because they are larger than 256 MiB or unreadable. A script's interpreter is one of its files. They should be
+	// shown to the user, since a process with write access to such a file can change the command.
 	Unverified []string
 }
 
-// Answer is the answer to a Question. The zero value denies the command once.
+// An Answer is the answer to a Question. The zero value denies the command once.
 type Answer struct {
 	Approval Approval
-	// Reason is sent to the agent with a denial. The default is "it was not approved".
+	// Reason is sent to the agent if the command is denied. The default is "it was not approved".
 	Reason string
-	// By names the user, for the record.
+	// By is the user's name, for the record.
 	By string
 }
 
-// Approval is the decision in an answer. An unknown value denies the command. A Manager asks each time;
-// policy.Approvals remembers answers for a session or for always.
+// An Approval is the decision in an Answer. An unknown value denies the command. The Manager asks again each time, but
+// policy.Approvals can remember answers for a session or for always.
 type Approval int
 
 // The approvals.

@@ -17,19 +17,19 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// PTYOptions configure a PTY (a pseudo-terminal): the command's standard input, output and error and its controlling
-// terminal, as in the window of a terminal program. The zero value is ready to use.
+// PTYOptions configure a PTY (pseudo-terminal), which serves as the command's standard input, output and error and as
+// its controlling terminal, like the window of a terminal program. The zero value is ready to use.
 //
-// Terminal.Follow returns the bytes of the command; on Windows, those that the system's console draws. Terminal.Output,
-// which the agent also gets, is plain text without escape sequences: the lines that scrolled off the screen and those
-// on it, up to the terminal's limit in bytes.
+// Terminal.Follow returns the bytes written by the command or, on Windows, those drawn by the system's console.
+// Terminal.Output, which is also the agent's view, is plain text without escape sequences: the lines scrolled off the
+// screen, followed by those on it, up to the terminal's limit in bytes.
 type PTYOptions struct {
 	// Columns and Rows are the size in characters, at most 1000 each. The default is 80 columns and 24 rows.
 	Columns, Rows int
-	// Term is the variable TERM. The default is "xterm-256color".
+	// Term is the value of the variable TERM. The default is "xterm-256color".
 	Term string
-	// Attended indicates that a user reads the output and can answer it with Terminal.Write. The command then uses the
-	// pager, editor and prompts of CommandOptions.Env instead of those of CommandOptions.Unattended.
+	// Attended indicates that a user reads the output and can respond with Terminal.Write. The command then uses the
+	// pager, editor and prompts from CommandOptions.Env instead of those from CommandOptions.Unattended.
 	Attended bool
 }
 
@@ -53,7 +53,7 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default of CommandOptions.Unattended, for pagers, editors and prompts of git.
+// UnattendedVariables returns the default of CommandOptions.Unattended, for pagers, editors and git's prompts.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -77,12 +77,12 @@ func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 
 // Write sends keyboard input to the command: text, control characters such as "\x03" for an interrupt and "\x04" for
-// the end of the input, and escape sequences of keys. Only the embedder can call it; no request of the agent does. An
-// InputEvent reports the write without its bytes. Concurrent writes are serialized.
+// end of file, and the escape sequences of keys. It can only be called by the embedder, and never by a request of the
+// agent. Each write is reported by an InputEvent, which does not contain the bytes. Concurrent writes are serialized.
 //
-// Write waits while the system's buffer is full, at most until the command exits. It returns errors.ErrUnsupported
-// without a PTY, os.ErrClosed after the exit of the command, and otherwise an error of the system; each is
-// wrapped in an *Error of kind ErrInternal.
+// Write blocks while the system's buffer is full, but no longer than until the command exits. It returns
+// errors.ErrUnsupported if the terminal has no PTY, os.ErrClosed if the command has exited, and otherwise a system
+// error. Each is wrapped in an *Error of kind ErrInternal.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
 	n, err = t.behind().Write(p)
@@ -96,7 +96,7 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 }
 
 // Resize changes the size of the PTY, in characters from 1 to 1000. The system notifies the foreground programs, and a
-// ResizeEvent the embedder. It returns ErrInvalidParams for another size, and otherwise the errors of Write.
+// ResizeEvent the embedder. It returns ErrInvalidParams for any other size, and otherwise the same errors as Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

@@ -65,29 +65,29 @@ func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return p
 // followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
-// Chunk is a piece of output from Terminal.Follow.
+// A Chunk is a piece of output returned by Terminal.Follow.
 type Chunk struct {
-	// Offset and End are the offsets of the piece, in bytes of Raw. The next piece begins at End.
+	// Offset and End are the offsets of the piece, counted in bytes of Raw. The next piece begins at End.
 	Offset, End int64
-	// Text is the piece as valid UTF-8 in whole characters, with U+FFFD for invalid bytes.
+	// Text is the piece as valid UTF-8 in whole characters. Invalid bytes are replaced with U+FFFD.
 	Text string
-	// Raw is the piece as the command wrote it, which need not be UTF-8. On Windows, output in the console's code page
-	// is converted to UTF-8.
+	// Raw is the piece as written by the command, which need not be UTF-8. On Windows, output in the console's code
+	// page is converted to UTF-8.
 	Raw string
 	// Missed is the number of bytes before Offset that the follower was too slow to read.
 	Missed int64
-	// Replaced indicates that the owner of an attached terminal has replaced the output: all earlier chunks are void.
-	// It counts as one byte.
+	// Replaced indicates that the owner of an attached terminal has replaced its output, which invalidates all earlier
+	// chunks. A replacement counts as one byte.
 	Replaced bool
 }
 
-// OutputTotal returns the offset of the output's end: the number of bytes that the command has written so far, kept or
-// not, plus one for each replacement of an attached terminal's output.
+// OutputTotal returns the offset of the output's end. This is the number of bytes written by the command so far,
+// whether or not they were kept, plus one for each replacement of an attached terminal's output.
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
-// Output returns the output so far and, once the command has ended, its exit status. With an exit status it contains
-// all output of the command itself. It is the answer to terminal/output. With a PTY it is plain text without escape
-// sequences: the lines that scrolled off the screen and those on it.
+// Output returns the output so far and, once the command has ended, its exit status. If the exit status is set, the
+// output contains everything the command itself wrote. This is the answer to terminal/output. With a PTY, the output is
+// plain text without escape sequences: the lines scrolled off the screen, followed by those on it.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.store.text()
@@ -112,9 +112,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head returns the beginning of the output, in valid UTF-8 and whole characters, up to CommandOptions.HeadBytes or the
-// number of bytes that the agent asked for. end is the offset after it, as in a Chunk. With a PTY, Head returns the
-// beginning of the plain text whose end Output returns, and end counts its bytes.
+// Head returns the beginning of the output as valid UTF-8 in whole characters, up to CommandOptions.HeadBytes or the
+// number of bytes requested by the agent, if larger. end is the offset following it, as in a Chunk. With a PTY, Head
+// returns the beginning of the plain text whose end Output returns, and end counts its bytes.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.
@@ -127,13 +127,13 @@ func (t *Terminal) headAsked() *outputHead {
 	return &outputHead{Text: text, End: end}
 }
 
-// Follow returns the output live, in pieces, from an offset on; 0 is the beginning. It ends when the last process has
-// closed the output, which may be long after the end of the command, or when the terminal is released. For an attached
-// terminal it ends, with all output so far, when the owner reports the end of the command. To stop earlier, end ctx or
-// leave the loop.
+// Follow returns an iterator over the output as it is written, starting at the given offset, where 0 is the beginning.
+// The iterator ends when the last process has closed the output, which may be long after the command has exited, or
+// when the terminal is released. For an attached terminal, it ends after all output so far when the owner reports that
+// the command has ended. To stop earlier, cancel ctx or break out of the loop.
 //
-// A follower never slows the command down. A Chunk reports how many bytes a slow follower missed; the last one may do
-// so without text.
+// A slow follower never slows down the command. Instead, a Chunk reports how many bytes were missed, and the last one
+// may do so without any text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)

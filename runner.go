@@ -18,94 +18,94 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Runner runs commands elsewhere: scripts in a test (package acptermtest), or real commands on another machine or in a
-// container (module remote). Its methods must be safe for concurrent use and return soon after the end of ctx.
+// A Runner runs commands elsewhere: scripts in a test (package acptermtest), or real commands on another machine or in
+// a container (module remote). Its methods must be safe for concurrent use and return soon after ctx is done.
 //
-// A Runner gets nothing of the local machine. The environment of a command consists of Base.Env, CommandOptions.Env,
-// CommandOptions.Unattended and the request's variables, each overriding the ones before. Its directory is the
+// A Runner receives nothing from the local machine. A command's environment consists of Base.Env, CommandOptions.Env,
+// CommandOptions.Unattended and the request's variables, each overriding those before it. Its directory is the
 // request's, or else CommandOptions.Dir, or else Base.Dir.
 //
-// If an error of a method is or wraps an *Error, it keeps its kind; any other error becomes ErrInternal. After the end
-// of ctx every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
+// If a method returns an *Error, or an error wrapping one, its kind is kept. Any other error becomes ErrInternal. After
+// ctx is done, every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
 type Runner interface {
-	// Base returns the default directory and environment. Each create calls it.
+	// Base returns the default directory and environment. It is called for each create.
 	Base(ctx context.Context) (Base, error)
 
-	// RealDir returns an absolute directory with symbolic links resolved, for the Roots of sessions.
+	// RealDir resolves the symbolic links of an absolute directory, for the Roots of sessions.
 	RealDir(ctx context.Context, dir string) (string, error)
 
-	// LookPath finds the program c.Args[0] as a start of c would: with the PATH of c.Env, in c.Dir. For a shell line
-	// the program is CommandOptions.Shell or "sh", and c.Env is without the request's variables, so that the agent
-	// cannot choose the shell. LookPath returns an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
-	// ErrInvalidParams with the field "cwd" if the directory does not exist. A name that resolves differently in each
-	// process, such as a link in /proc, is ErrNotExecutable: policy/shell looks up names for a shell. Policies are
-	// asked after LookPath.
+	// LookPath finds the program c.Args[0] as a start of c would, using the PATH of c.Env in c.Dir. For a shell line,
+	// the program is CommandOptions.Shell or "sh", and c.Env does not include the request's variables, so that the
+	// agent cannot choose the shell. LookPath returns an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
+	// ErrInvalidParams with the field "cwd" if the directory does not exist. Because policy/shell looks up names for a
+	// shell, a name that resolves differently in each process, such as a link in /proc, should be reported as
+	// ErrNotExecutable. Policies are asked after LookPath.
 	LookPath(ctx context.Context, c Command) (Found, error)
 
-	// Start starts a command. If ctx is done before Start returns, no process may remain.
+	// Start starts a command. If ctx is done before Start returns, no process may be left behind.
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
-// Base has the default directory and environment of a Runner's commands.
+// Base holds the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the working directory, an absolute path. If empty, the Runner chooses it.
+	// Dir is the working directory, an absolute path. If it is empty, the Runner chooses one.
 	Dir string
-	// Env is the environment, "NAME=value", each name once.
+	// Env is the environment, in the form "NAME=value", with each name once.
 	Env []string
 }
 
 // Found is the result of Runner.LookPath.
 type Found struct {
-	// Path is the file of the program, an absolute path without symbolic links.
+	// Path is the program's file, as an absolute path without symbolic links.
 	Path string
-	// Name is the last element of the path before symbolic links were resolved. If empty, it is that of Path.
+	// Name is the last element of the path before symbolic links were resolved. It defaults to that of Path.
 	Name string
-	// Dir is the directory of the command without symbolic links. If empty, it is Command.Dir.
+	// Dir is the command's directory without symbolic links. It defaults to Command.Dir.
 	Dir string
-	// Pin identifies the present program and directory, in the Runner's own terms, for StartRequest.Pin. If empty, the
-	// Runner does not notice replaced files.
+	// Pin identifies the current program and directory in the Runner's own terms, for use in StartRequest.Pin. If it is
+	// empty, the Runner does not detect replaced files.
 	Pin string
 }
 
-// StartRequest is a command for Runner.Start.
+// StartRequest is a command to be started by Runner.Start.
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is the allowed command. The value of the variable ACPTERM_TERMINAL in its Env ends with the terminal's
+	// Command is the allowed command. In its Env, the value of the variable ACPTERM_TERMINAL ends with the terminal's
 	// id, which marks the processes of its tree.
 	Command Command
-	// Pin is the Pin of the Found of the decision. Start returns ErrDenied if the program or the directory has been
-	// replaced or changed since.
+	// Pin is the Found.Pin from when the decision was made. Start returns ErrDenied if the program or the directory has
+	// been replaced or changed since.
 	Pin string
-	// Limits bounds the command. Start must fail if it cannot enforce one.
+	// Limits bounds the command's resources. Start must fail if it cannot enforce a limit.
 	Limits Limits
-	// Output takes a copy of the standard output and standard error of the whole tree; a Write does not wait. The
-	// Runner closes Output when no process is left to write, which may be long after the end of the command. After a
-	// release a Write returns os.ErrClosed. Its methods are safe for concurrent use.
+	// Output receives a copy of the whole tree's standard output and standard error. A Write does not block. The Runner
+	// must close Output when no process is left to write, which may be long after the command has ended. After a
+	// release, Write returns os.ErrClosed. Output is safe for concurrent use.
 	Output io.WriteCloser
 }
 
-// Process is a started command with its process tree. Its methods are safe for concurrent use, also after its end. Only
-// Wait waits.
+// A Process is a started command with its process tree. Its methods must be safe for concurrent use, even after it has
+// ended. Only Wait may block.
 type Process interface {
-	// Wait returns the exit status once the command has ended and all its own output has been written to
-	// StartRequest.Output, even if other processes of the tree still run. It is called once. If the status has neither
-	// an exit code nor a signal, waits for the terminal fail with ErrExitLost. An error of kind ErrExitLost or
-	// ErrConnectionLost is returned by waits for the terminal; other errors become ErrInternal.
+	// Wait returns the exit status once the command has ended and all of its own output has been written to
+	// StartRequest.Output, even if other processes of the tree are still running. It is called once. If the status has
+	// neither an exit code nor a signal, Terminal.Wait fails with ErrExitLost. An error of kind ErrExitLost or
+	// ErrConnectionLost is returned by Terminal.Wait. Other errors become ErrInternal.
 	Wait() (TerminalExitStatus, error)
-	// Signal sends a signal to the whole tree. SIGKILL ends every process of it.
+	// Signal sends a signal to the whole tree. SIGKILL must end all of its processes.
 	Signal(sig syscall.Signal)
-	// Gone is closed when the tree is gone or its state is no longer known. Wait then returns, if it has not before.
+	// Gone is closed once the tree is gone or its state is no longer known. Wait then returns, if it has not already.
 	Gone() <-chan struct{}
-	// Err returns, once Gone is closed, why the state of the tree is not known, such as an error of kind
-	// ErrConnectionLost, which kills and the release return. It is nil if the tree is gone.
+	// Err returns, once Gone is closed, the reason why the state of the tree is not known, such as an error of kind
+	// ErrConnectionLost, or nil if the tree is gone. Kills and the release return it.
 	Err() error
 	// Limits returns the enforced limits, which do not change.
 	Limits() []EnforcedLimit
-	// PID returns the PID of the command where it runs, for events and errors, or 0 if it is not known.
+	// PID returns the command's PID on the machine that runs it, for events and errors, or 0 if it is not known.
 	PID() int
-	// Close gives up the rest of the tree after the release of the terminal. Wait and Gone then return, if they have
-	// not before.
+	// Close gives up the rest of the tree after the terminal has been released. Wait then returns and Gone is closed,
+	// unless this has already happened.
 	Close()
 }
 
@@ -318,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns immediately if the state of the tree is not known any more; lost then says why.
+// End returns immediately if the state of the tree is unknown. lost then holds the reason.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil

@@ -22,13 +22,13 @@ type session struct {
 	alive     int // terminals, also those being released
 }
 
-// OpenSession opens a session with its own options, for its later terminals. A session can have terminals without being
-// opened, unless Options.RequireSessions is set. CloseSession closes it. An agent may create a terminal right after its
-// answer to session/new: open the session where the answer is read, such as in OnRecv of jsonrpc2.
+// OpenSession opens a session with its own options for subsequent terminals, until CloseSession is called. options may
+// be nil. A session need not be opened to have terminals, unless Options.RequireSessions is set. An agent may create a
+// terminal right after answering session/new, so open the session where the answer is read, as in OnRecv of jsonrpc2.
 //
-// OpenSession returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal and
-// the option as Field if an option is invalid, such as a missing root. With a Runner it waits for Runner.RealDir and
-// returns its errors.
+// OpenSession returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal with the
+// option as Field if an option is invalid, for example because a root does not exist. With a Runner, it waits for
+// Runner.RealDir and returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
@@ -61,10 +61,10 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	return nil
 }
 
-// AddRoot adds a directory, an absolute path, to the Roots of an open session, for later creates. It resolves symbolic
-// links immediately. It returns ErrSessionNotFound if the session is not open, and ErrInternal if the directory
-// cannot be resolved or the Roots are nil, which allows all directories. With a Runner it waits for Runner.RealDir
-// and returns its errors.
+// AddRoot adds a directory to the Roots of an open session, for subsequent calls to Create. dir must be an absolute
+// path, and its symbolic links are resolved immediately. AddRoot returns ErrSessionNotFound if the session is not open,
+// and ErrInternal if the directory cannot be resolved or if Roots is nil, since all directories are allowed then. With
+// a Runner, it waits for Runner.RealDir and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
 	root, err := m.root("dir", dir)
@@ -93,9 +93,9 @@ func (m *Manager) root(field, dir string) (string, error) {
 	return resolved, err
 }
 
-// CloseSession closes a session: it forgets the options, closes Proposal.SessionDone, fails pending creates with
-// ErrSessionNotFound, and releases the session's terminals, as ReleaseSession does. If the session was never opened, it
-// only releases the terminals, and pending creates go on; set Options.RequireSessions to prevent that.
+// CloseSession closes a session. It forgets the session's options, closes Proposal.SessionDone, fails pending creates
+// with ErrSessionNotFound, and releases the session's terminals, as ReleaseSession does. If the session was never
+// opened, it only releases the terminals, and pending creates continue. Options.RequireSessions prevents that.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {

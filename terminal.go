@@ -1,7 +1,7 @@
 package acpterm
 
-// The Terminal: its state and its start. terminal_end.go has its end. It joins a backend, which is the process tree,
-// and a store, which keeps the output.
+// The Terminal: its state and its start. terminal_end.go ends it. It joins a backend, which is the process tree, and a
+// store, which keeps the output.
 
 import (
 	"context"
@@ -19,32 +19,32 @@ import (
 type State int
 
 const (
-	// StateStarting means the command does not run yet.
+	// StateStarting means the command has not started yet.
 	StateStarting State = iota
 	// StateRunning means the command is running.
 	StateRunning
-	// StateEnded means the command has ended; see Terminal.EndedBy.
+	// StateEnded means the command has ended. See Terminal.EndedBy for the cause.
 	StateEnded
-	// StateFailed means the command could not be started. The Manager does not keep such a terminal.
+	// StateFailed means the command could not be started. The Manager does not keep a terminal in this state.
 	StateFailed
 )
 
-// EndedBy says what ended a command. On the wire it is "endedBy" in the object "acpterm" in the _meta of an exit
-// status.
+// EndedBy is the reason why a command ended. It is sent to the agent as "endedBy", in the object "acpterm" of an exit
+// status's _meta.
 type EndedBy string
 
 const (
-	// EndedByItself means the command exited, or another process ended it.
+	// EndedByItself means the command exited on its own, or was ended by another process.
 	EndedByItself EndedBy = "finished"
-	// EndedByKill means Terminal.Kill ended the command.
+	// EndedByKill means the command was ended by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease means a release ended the command, for example at the end of its connection.
+	// EndedByRelease means the command was ended by a release, for example because its connection was closed.
 	EndedByRelease EndedBy = "released"
-	// EndedByTimeout means CommandOptions.Timeout ended the command.
+	// EndedByTimeout means the command reached CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByClose means Manager.Close or Manager.Shutdown ended the command.
+	// EndedByClose means the command was ended by Manager.Close or Manager.Shutdown.
 	EndedByClose EndedBy = "closing"
-	// EndedByLostConnection means the end of the command is unknown: the connection of Options.Runner was lost.
+	// EndedByLostConnection means Options.Runner lost its connection, so how the command ended is unknown.
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
@@ -60,13 +60,13 @@ var stateNames = [...]string{
 // alive reports whether the command has started and has not ended.
 func (s State) alive() bool { return s == StateRunning }
 
-// String returns the name of the state, such as "running", or "State(9)" for an unknown state.
+// String returns the state's name, such as "running", or "State(9)" if it is unknown.
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// Terminal is one command, running or ended, with its output. Manager.Create makes it. It can still be read after its
-// release.
+// A Terminal is a running or ended command with its output, created by Manager.Create. It can still be read after it
+// has been released.
 //
-// All methods are safe for concurrent use. None of them holds a lock while it waits.
+// It is safe for concurrent use by multiple goroutines. No method holds a lock while it waits.
 type Terminal struct {
 	id         TerminalID
 	session    SessionID
@@ -123,16 +123,16 @@ type release struct {
 	err  error // once done
 }
 
-// ID returns the id of the terminal.
+// ID returns the terminal's id.
 func (t *Terminal) ID() TerminalID { return t.id }
 
-// SessionID returns the id of the terminal's session.
+// SessionID returns the id of the session the terminal belongs to.
 func (t *Terminal) SessionID() SessionID { return t.session }
 
-// Request returns a copy of the request.
+// Request returns a copy of the request that created the terminal.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command returns a copy of the resolved command. While the terminal is starting, it is the zero Command.
+// Command returns a copy of the resolved command. It is the zero Command until the terminal has started.
 func (t *Terminal) Command() Command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,27 +146,27 @@ func (t *Terminal) behind() backend {
 	return t.backend
 }
 
-// State returns the state of the terminal.
+// State returns the current state of the terminal.
 func (t *Terminal) State() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state
 }
 
-// EndedBy returns what ended the command. It is empty while the command runs.
+// EndedBy returns the reason why the command ended. It is empty while the command is running.
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end.by
 }
 
-// Done returns a channel that is closed when the command has ended and all its output can be read.
+// Done returns a channel that is closed once the command has ended and all of its output can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that is closed at the end of a release: the process tree is gone, or was given up.
+// Released returns a channel that closes once a release has completed and the process tree is gone, or was given up.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
-// ExitStatus returns a copy of the exit status. It is nil while the command runs, and if its end could not be seen.
+// ExitStatus returns a copy of the exit status. It is nil while the command is running, or if its end was not observed.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,12 +180,12 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 	return new(t.end.status.clone())
 }
 
-// Wait waits for the end of the command and returns its exit status, even if processes that it started still run. By
-// then every byte that the command itself wrote can be read.
+// Wait waits until the command has ended and returns its exit status, even if processes it has started are still
+// running. By then, all of the command's own output can be read.
 //
-// It returns ErrCancelled if ctx is done first, the error of Create if the command never started, and
-// ErrInternal if its end could not be seen because a release gave it up. It returns ErrExitLost if the exit status
-// was lost, and ErrConnectionLost if the connection of Options.Runner was lost.
+// It returns ErrCancelled if ctx is done first, the error from Create if the command never started, and ErrInternal if
+// a release gave the command up before its end was observed. It returns ErrExitLost if the exit status was lost, and
+// ErrConnectionLost if Options.Runner lost its connection.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
 		return TerminalExitStatus{}, err

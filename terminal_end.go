@@ -14,12 +14,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// EscalationStep is a step of CommandOptions.Escalation: it sends a signal to the whole process tree and waits until
-// the tree is gone. The signal does not reach programs that the command starts later, to clean up; the next step does.
+// An EscalationStep is a step of CommandOptions.Escalation. It sends a signal to the whole process tree and then waits
+// for the tree to be gone. Programs that the command starts after that, to clean up, are only reached by the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
-	// Wait is the time until the next step. The default is 5 seconds; for SIGKILL, after which remaining processes
-	// count as survivors, it is 10 seconds.
+	// Wait is the time until the next step. The default is 5 seconds. For SIGKILL it is 10 seconds, and processes
+	// remaining after that count as survivors.
 	Wait time.Duration
 }
 
@@ -31,15 +31,15 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	return steps
 }
 
-// Kill ends the command and its whole process tree by the steps of CommandOptions.Escalation and then by SIGKILL. It
-// returns when the tree is gone. A second Kill during a step sends SIGKILL immediately. After the end of the command,
-// Kill ends the remaining processes of its tree, if any.
+// Kill ends the command and its whole process tree, using the steps of CommandOptions.Escalation followed by SIGKILL,
+// and returns when the tree is gone. If Kill is called again during a step, SIGKILL is sent immediately. If the command
+// has already ended, Kill ends any remaining processes of its tree.
 //
-// It returns ErrCancelled if ctx is done first, while the escalation goes on; ErrSurvivors if processes still
-// run after the last step; and ErrConnectionLost if Options.Runner has lost its connection.
+// It returns ErrCancelled if ctx is done first, although the escalation continues; ErrSurvivors if processes are still
+// running after the last step; and ErrConnectionLost if Options.Runner has lost its connection.
 //
-// For an attached terminal, Kill sends no signal. It asks the owner to end the command, and returns when the owner has
-// reported the end. It returns ErrNotCancellable if the owner cannot be asked or refuses.
+// For an attached terminal, Kill sends no signal. Instead it asks the owner to end the command, and returns once the
+// owner has reported its end. It returns ErrNotCancellable if the owner cannot be asked or refuses.
 func (t *Terminal) Kill(ctx context.Context) error {
 	return t.behind().kill(ctx, t)
 }
@@ -120,7 +120,7 @@ func (t *Terminal) retire(e *ending) {
 	b.Close()
 }
 
-// hurryRelease has a release skip to SIGKILL, and waits until it is complete.
+// hurryRelease makes a release skip to SIGKILL, and waits until it is complete.
 func (t *Terminal) hurryRelease() {
 	e, _ := t.beginEnd(EndedByRelease)
 	e.forced.Set()
@@ -140,7 +140,7 @@ type ending struct {
 }
 
 // beginEnd begins to end the tree, unless an ending is under way or was successful, or the terminal was released; it
-// then returns that ending. A command that is starting is ended once it runs.
+// then returns that ending. A starting command is ended once it runs.
 func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 	e, begun = t.prepareEnd(by)
 	if begun {
@@ -214,7 +214,7 @@ func (t *Terminal) endTree(e *ending) error {
 	return nil
 }
 
-// lostTree returns the error for a tree whose state is not known any more.
+// lostTree returns the error for a tree whose state became unknown.
 func (t *Terminal) lostTree(err error) error {
 	e := *runnerError(context.Background(), t.Command(), "the Runner has lost its tree", err)
 	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""

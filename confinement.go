@@ -14,7 +14,7 @@ import (
 // Limits bounds the resources of a command. Zero fields set no bound. If the system cannot enforce a limit, the create
 // fails with ErrInternal and the name of the field, since no command is run without one of its limits.
 //
-// On Linux, limits without a cgroup use ptrace before the command's first instruction. Set-user-id programs and
+// On Linux, limits that no cgroup enforces use ptrace before the command's first instruction. Set-user-id programs and
 // programs with capabilities then run without these privileges, unless the host may trace them, as root may. A create
 // fails if ptrace is forbidden or the host's children are already traced (strace -f).
 //

@@ -26,8 +26,8 @@ type SkippedLine struct {
 	Code int64
 }
 
-// Filter serves terminal/* on the connection to an agent and returns the rest of the connection, for use with any
-// JSON-RPC library or SDK whose messages are lines of JSON. With jsonrpc2:
+// Filter serves terminal/*, and cancels of these requests, on the connection to an agent. It returns the rest of the
+// connection, for use with any JSON-RPC library or SDK whose messages are lines of JSON. With jsonrpc2:
 //
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)

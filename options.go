@@ -364,9 +364,9 @@ type HandlerOptions struct {
 	Capabilities *ClientCapabilities
 
 	// Created, if not nil, is called with each new terminal before the agent receives its id, for example to start a
-	// goroutine that shows live output with Terminal.Follow. It is called on the goroutine that serves the request, may
-	// be called concurrently, and delays only that create. If it panics, the panic is logged with its stack, the create
-	// fails with ErrInternal, and the terminal is released.
+	// goroutine that shows live output with Terminal.Follow. It is called on the goroutine that serves the request or
+	// calls Attach, may be called concurrently, and delays only that create. If it panics, the panic is logged with its
+	// stack, the create fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
 	// TerminalAuth makes Capabilities advertise that a user can sign in to the agent in a terminal

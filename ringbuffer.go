@@ -65,7 +65,7 @@ func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return p
 // followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
-// A Chunk is a piece of output returned by Terminal.Follow.
+// A Chunk is a piece of output returned by Terminal.Follow, of up to 64 KiB.
 type Chunk struct {
 	// Offset and End are the offsets of the piece, counted in bytes of Raw. The next piece begins at End.
 	Offset, End int64

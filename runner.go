@@ -23,7 +23,7 @@ import (
 //
 // A Runner receives nothing from the local machine. A command's environment consists of Base.Env, CommandOptions.Env,
 // CommandOptions.Unattended and the request's variables, each overriding those before it. Its directory is the
-// request's, or else CommandOptions.Dir, or else Base.Dir.
+// request's, or else CommandOptions.Dir, the first of the session's Roots, or Base.Dir.
 //
 // If a method returns an *Error, or an error wrapping one, its kind is kept. Any other error becomes ErrInternal. After
 // ctx is done, every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.

@@ -115,7 +115,7 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 
 // Update applies the params of a session/update of ACP v1 or v2. It returns the ids of the agent's terminals in the
 // update, or nil if the update is about something else. A terminal is created by its first update. Once it has been
-// released, only an update containing the command creates it again.
+// released, only an update announcing its command creates it again: terminal_info on v1, a command on v2.
 //
 // An unusable update changes nothing and returns an error: acpterm.ErrInvalidParams, also for one of the client's own
 // terminals, even a released one, or an error of acpterm.Handler's Attach. If a notification is about several

@@ -30,8 +30,8 @@ type Options struct {
 const scope = "github.com/acpterm/acpterm/otel"
 
 // Observe creates spans and metrics for the commands that a manager decides about, until stop is called. It uses the
-// events of Manager.Observe, so a blocking span processor, sampler or reader delays the manager's other hooks, but not
-// commands. Without providers, Observe does nothing and adds no hook.
+// events of Manager.Observe, so a blocking span processor, sampler or reader delays the manager's other hooks, and
+// commands once 10,000 events are waiting. Without providers, Observe does nothing and adds no hook.
 //
 // stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts them from the number of
 // running commands. Nothing is recorded after it returns. It may be called more than once and concurrently, but not

@@ -72,7 +72,7 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env returns the environment, with unique names, for use in acpterm.Options.Env and acpterm.SessionOptions.Env. It may
+// Env returns the environment, with unique names, for use in acpterm.CommandOptions.Env. It may
 // contain secrets.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 

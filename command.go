@@ -20,7 +20,7 @@ type Command struct {
 	Path string
 	// Args holds the command line arguments, including the program's name as Args[0], as in exec.Cmd.
 	Args []string
-	// Dir is the absolute path of the working directory. If it is empty, Options.Runner chooses one.
+	// Dir is the absolute path of the working directory. If empty, Options.Runner chooses one.
 	Dir string
 	// Env is the entire environment, in the form "NAME=value", with each name once. It may contain secrets.
 	Env []string

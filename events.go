@@ -104,7 +104,7 @@ type SurvivorsEvent struct {
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error of the release, for example one of kind ErrSurvivors, or nil.
+	// Err is the error of the release, such as one of kind ErrSurvivors, or nil.
 	Err error
 }
 

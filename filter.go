@@ -22,7 +22,7 @@ type SkippedLine struct {
 	Bytes int64
 	// Reason completes the sentence "the line …", as in "is not JSON".
 	Reason string
-	// Code is the code of the error sent in answer to the line, -32700 or -32600, or 0 if no answer was sent.
+	// Code is the code of the error sent in response to the line, -32700 or -32600, or 0 if no response was sent.
 	Code int64
 }
 

@@ -43,7 +43,7 @@ type CommandOptions struct {
 	// it is not a program and looks like a line.
 	ShellLines ShellMode
 
-	// PTY, if not nil, runs the command on a PTY. It cannot be set with a Runner. By default, the command reads end of
+	// PTY, if non-nil, runs the command on a PTY. It cannot be set with a Runner. By default, the command reads end of
 	// file from its standard input and writes its output to a pipe.
 	PTY *PTYOptions
 
@@ -51,7 +51,7 @@ type CommandOptions struct {
 	// still apply have to be repeated. By default, nothing is limited.
 	Limits *Limits
 
-	// Sandbox, if not nil, rewrites the command just before it starts, after the policy has allowed it. If Sandbox
+	// Sandbox, if non-nil, rewrites the command just before it starts, after the policy has allowed it. If Sandbox
 	// fails, Create fails. It cannot be set with a Runner.
 	Sandbox Sandbox
 
@@ -125,14 +125,14 @@ type Options struct {
 	// Commands holds the options for all commands, unless they are overridden by a session or in a call to Create.
 	Commands CommandOptions
 
-	// CommandsFor, if not nil, is called with each resolved command and returns its options, such as a timeout or a
+	// CommandsFor, if non-nil, is called with each resolved command and returns its options, such as a timeout or a
 	// PTY, or nil. They override those of the session and of Commands, but must not set Dir, Env, Unattended, Shell or
 	// ShellLines. It is called before the policies, on the goroutine creating the terminal, and may be called
 	// concurrently.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
 	// MaxOutputByteLimit is the maximum output limit in bytes. Higher limits, whether they come from requests or
-	// options, are lowered to it. The default is 16 MiB.
+	// options, are clamped to it. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
 	// MaxTerminals is the maximum number of terminals, beyond which Create fails with ErrQuota. A terminal counts until
@@ -161,7 +161,7 @@ type Options struct {
 	// and journal.Recover ends detached ones if the host has died. By default, all processes are ended.
 	KeepDetached bool
 
-	// Journal, if not nil, records each command from before its start until a kill or a release has ended its process
+	// Journal, if non-nil, records each command from before its start until a kill or a release has ended its process
 	// tree. Package journal implements one as Dir, and Recover ends processes left running by a dead host. A create
 	// fails if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
 	Journal Journal
@@ -186,12 +186,12 @@ type Options struct {
 	// return. Approve may be called concurrently. If nil, commands with VerdictAsk are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if not nil, looks up and runs commands instead of the local machine. It uses the directory, environment
+	// Runner, if non-nil, looks up and runs commands instead of the local machine. It uses the directory, environment
 	// and limits of the other options, but none of the local machine's. Sandbox, PTY, Cgroup and KeepDetached cannot be
 	// set with it, and the Journal is not called.
 	Runner Runner
 
-	// Record, if not nil, is called to put events on record. It is called with each *DecisionEvent before the command
+	// Record, if non-nil, is called to put events on record. It is called with each *DecisionEvent before the command
 	// starts, on the goroutine that creates the terminal, and may be called concurrently. If it fails or panics, the
 	// command does not run and the create fails with ErrInternal, or with ErrCancelled if ctx is done, and the error is
 	// logged. A denied command stays denied. ctx is cancelled when the request is cancelled, its connection or session
@@ -339,7 +339,7 @@ type SessionOptions struct {
 
 	// Roots lists absolute paths of directories. A command's working directory must be in one of them, and sandboxes
 	// allow writes there. Symbolic links in them are resolved once, by OpenSession. If Roots is nil, commands may run
-	// anywhere. If it is empty but not nil, they may run nowhere.
+	// anywhere. If empty but not nil, they may run nowhere.
 	Roots []string
 
 	// Policy decides which commands may run in the session, along with Options.Policy. The strictest decision counts.
@@ -354,7 +354,7 @@ const NoTimeout time.Duration = -1
 
 // HandlerOptions configure a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next, if not nil, is called with the requests and notifications that Handle does not serve: all but terminal/*,
+	// Next, if non-nil, is called with the requests and notifications that Handle does not serve: all but terminal/*,
 	// and each $/cancel_request that does not name a pending terminal/* request. As with any jsonrpc2 handler, no other
 	// messages are read while it runs. If nil, requests are answered with -32601 and notifications are dropped.
 	Next jsonrpc2.Handler
@@ -363,7 +363,7 @@ type HandlerOptions struct {
 	// include terminals, every terminal/* request is answered with -32601. If nil, terminals are advertised.
 	Capabilities *ClientCapabilities
 
-	// Created, if not nil, is called with each new terminal before the agent receives its id, for example to start a
+	// Created, if non-nil, is called with each new terminal before the agent receives its id, for example to start a
 	// goroutine that shows live output with Terminal.Follow. It is called on the goroutine that serves the request or
 	// calls Attach, may be called concurrently, and delays only that create. If it panics, the panic is logged with its
 	// stack, the create fails with ErrInternal, and the terminal is released.

@@ -146,10 +146,10 @@ type Decision struct {
 	Rule string
 	// Reason is shown to the agent in the error of a denial, and to the user in a question.
 	Reason string
-	// Change, if not nil, is the command to run instead, unless the verdict is VerdictDeny. All policies then decide
+	// Change, if non-nil, is the command to run instead, unless the verdict is VerdictDeny. All policies then decide
 	// about the changed command.
 	Change *Command
-	// Answer, if not nil, is an earlier answer to the same question. It is used with VerdictAsk, instead of calling
+	// Answer, if non-nil, is an earlier answer to the same question. It is used with VerdictAsk, instead of calling
 	// Options.Approve.
 	Answer *Answer
 }
@@ -230,7 +230,7 @@ type Answer struct {
 }
 
 // An Approval is the decision in an Answer. An unknown value denies the command. The Manager asks again each time, but
-// policy.Approvals can remember answers for a session or for always.
+// policy.Approvals can remember answers for a session or permanently.
 type Approval int
 
 // The approvals.

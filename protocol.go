@@ -112,7 +112,7 @@ func (r CreateTerminalRequest) clone() CreateTerminalRequest {
 	return r
 }
 
-// CreateTerminalResponse is the answer to terminal/create (schema type CreateTerminalResponse).
+// CreateTerminalResponse is the response to terminal/create (schema type CreateTerminalResponse).
 type CreateTerminalResponse struct {
 	TerminalID TerminalID `json:"terminalId"`
 	Meta       Meta       `json:"_meta,omitempty"`
@@ -147,7 +147,7 @@ type outputHead struct {
 	OutputStart int64  `json:"outputStart"` // the offset of TerminalOutputResponse.Output
 }
 
-// TerminalExitStatus is a command's exit status, and the answer to terminal/wait_for_exit (schema types
+// TerminalExitStatus is a command's exit status, and the response to terminal/wait_for_exit (schema types
 // TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is set, unless the terminal
 // is attached and its owner knows neither.
 type TerminalExitStatus struct {
@@ -185,7 +185,7 @@ func (s TerminalExitStatus) String() string {
 	return "not known"
 }
 
-// EmptyResponse is the answer to terminal/kill and terminal/release (schema types KillTerminalResponse and
+// EmptyResponse is the response to terminal/kill and terminal/release (schema types KillTerminalResponse and
 // ReleaseTerminalResponse).
 type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`

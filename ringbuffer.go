@@ -86,8 +86,8 @@ type Chunk struct {
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
 // Output returns the output so far and, once the command has ended, its exit status. If the exit status is set, the
-// output contains everything the command itself wrote. This is the answer to terminal/output. With a PTY, the output is
-// plain text without escape sequences: the lines scrolled off the screen, followed by those on it.
+// output contains everything the command itself wrote. This is the response to terminal/output. With a PTY, the output
+// is plain text without escape sequences: the lines scrolled off the screen, followed by those on it.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.store.text()

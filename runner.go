@@ -48,7 +48,7 @@ type Runner interface {
 
 // Base holds the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the working directory, an absolute path. If it is empty, the Runner chooses one.
+	// Dir is the working directory, an absolute path. If empty, the Runner chooses one.
 	Dir string
 	// Env is the environment, in the form "NAME=value", with each name once.
 	Env []string

@@ -27,7 +27,7 @@ type session struct {
 // terminal right after answering session/new, so open the session where the answer is read, as in OnRecv of jsonrpc2.
 //
 // OpenSession returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal with the
-// option as Field if an option is invalid, for example because a root does not exist. With a Runner, it waits for
+// option as Field if an option is invalid, such as because a root does not exist. With a Runner, it waits for
 // Runner.RealDir and returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }

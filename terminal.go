@@ -38,7 +38,7 @@ const (
 	EndedByItself EndedBy = "finished"
 	// EndedByKill means the command was ended by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease means the command was ended by a release, for example because its connection was closed.
+	// EndedByRelease means the command was ended by a release, such as because its connection was closed.
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout means the command reached CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"

@@ -1,7 +1,7 @@
 package acpsdk
 
 // Support for Options.NewSession. The SDK serves the agent's next request while it returns an answer to its caller.
-// Therefore, the answer to session/new is read before the SDK reads it.
+// Therefore, the response to session/new is read before the SDK reads it.
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.R
 	return acp.NewClientSideConnection(client, toAgent, r)
 }
 
-// sessions calls the hook for each answer to session/new and session/fork.
+// sessions calls the hook for each response to session/new and session/fork.
 type sessions struct {
 	prefix acpterm.SessionID
 	hook   func(Session)

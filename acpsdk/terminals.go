@@ -14,12 +14,12 @@ import (
 
 // Options configure Terminals. A nil *Options is equivalent to the zero value, which is ready to use.
 type Options struct {
-	// Created, if not nil, is called with each terminal created by the agent, before the agent receives its id. It can
+	// Created, if non-nil, is called with each terminal created by the agent, before the agent receives its id. It can
 	// be used, for example, to start a goroutine showing live output with Terminal.Follow. It may be called
 	// concurrently, and blocks only the create that it is called for.
 	Created func(*acpterm.Terminal)
 
-	// NewSession, if not nil, is called after each of the agent's answers to session/new and session/fork. The agent's
+	// NewSession, if non-nil, is called after each of the agent's answers to session/new and session/fork. The agent's
 	// next message is not read until it returns. It can be used to call Manager.OpenSession, which is required if
 	// acpterm.Options.RequireSessions is set. NewSession is only called if the connection was made by Connect. Before a
 	// session/load or session/resume, open the session directly, because its id is already known.

@@ -130,7 +130,7 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 func linesOf(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
 // requestsOf returns, for each line, the index of the request that it answers, or -1 if the line is not an answer. A
-// second answer to a request is also counted as its answer until the request's id is used again.
+// second response to a request is also counted as its answer until the request's id is used again.
 func requestsOf(lines []string) []int {
 	peer := map[string]string{"agent": "client", "client": "agent"}
 	type key struct{ requester, id string }

@@ -42,7 +42,7 @@ func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 	}
 }
 
-// passOn calls the next handler. If it is nil, passOn answers requests with -32601.
+// passOn calls the next handler. If nil, passOn answers requests with -32601.
 func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, next jsonrpc2.Handler) {
 	switch {
 	case next != nil:
@@ -74,7 +74,7 @@ func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	}
 }
 
-// cancelAnswer is an answer to terminal/cancel.
+// cancelAnswer is a response to terminal/cancel.
 type cancelAnswer struct {
 	reporter *Reporter
 	answer   func()

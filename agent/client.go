@@ -41,7 +41,7 @@ type ClientOptions struct {
 	SupportedMethods []string
 
 	// Grace is how long Use and Run wait for each of the client's answers once the command has ended or timed out: to
-	// kill, output and release. For a kill, this includes the answer to the wait. The default, used if Grace is not
+	// kill, output and release. For a kill, this includes the response to the wait. The default, used if Grace is not
 	// positive, is 10 seconds.
 	Grace time.Duration
 }

@@ -12,7 +12,7 @@ import (
 
 // voice makes the updates for one terminal.
 type voice interface {
-	// began returns the first update of a report. If it is nil, nothing is sent. empty reports whether the output is
+	// began returns the first update of a report. If nil, nothing is sent. empty reports whether the output is
 	// still empty.
 	began(ended, empty bool) any
 	// wrote returns the update for a piece of output. If replace is true, the piece replaces all output before it, as

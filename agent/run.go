@@ -11,10 +11,10 @@ import (
 
 // RunOptions configure Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum run time of the command, measured from the client's answer to the create. If 0, the
+	// Timeout is the maximum run time of the command, measured from the client's response to the create. If 0, the
 	// command may run until ctx is done.
 	Timeout time.Duration
-	// Created, if not nil, is called with the new terminal. It can be used to show the terminal in a tool call (see
+	// Created, if non-nil, is called with the new terminal. It can be used to show the terminal in a tool call (see
 	// Terminal.Content). The command and its timeout are already running, but Run waits for Created to return, even
 	// before killing a command that has timed out.
 	Created func(*Terminal)

@@ -100,7 +100,7 @@ func (t *Terminal) Release(ctx context.Context) error {
 	}
 }
 
-// awaitRelease receives the answer to the release. It returns when the connection closes at the latest.
+// awaitRelease receives the response to the release. It returns when the connection closes at the latest.
 func (t *Terminal) awaitRelease(r *request) {
 	defer close(t.released)
 	_, err := r.answer(context.Background())

@@ -35,8 +35,8 @@ type toolClient struct {
 
 // TerminalsOptions configure Terminals. The zero value is ready to use.
 type TerminalsOptions struct {
-	// ProtocolVersion is the version in the agent's answer to initialize. If 0, the version requested by the client is
-	// used, up to 2.
+	// ProtocolVersion is the version in the agent's response to initialize. If 0, the version requested by the client
+	// is used, up to 2.
 	ProtocolVersion int
 	// Client holds the options for the client's terminals. Its Grace also limits how long Run waits for the client to
 	// read the updates of the tool call.

@@ -37,7 +37,7 @@ type Options struct {
 	// remaining processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
 	Grace time.Duration
 
-	// Stderr, if not nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
+	// Stderr, if non-nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
 	// ending. The agent chooses the text, so see package display before showing it to a user. Lines over 16 KiB are
 	// split. Stderr is called in order on a single goroutine. It must not call Close or Kill, which wait for it. Panics
 	// are logged. The agent never waits for Stderr: after 1 MiB of queued lines, further lines are dropped and their

@@ -47,7 +47,7 @@ type Rule struct {
 	Program string `json:"program,omitempty"`
 	// Args holds one pattern for each argument, not counting the program's name. In a pattern, "*" matches any text and
 	// "?" matches a single character. If the last pattern is "...", any number of further arguments match. If Args is
-	// nil, any arguments match. If it is empty but not nil, only commands without arguments match.
+	// nil, any arguments match. If empty but not nil, only commands without arguments match.
 	Args []string `json:"args"`
 	// AnyArg lists patterns. At least one argument must match one of them. If nil, any arguments match.
 	AnyArg []string `json:"anyArg,omitempty"`

@@ -62,7 +62,7 @@ type Options struct {
 	// The Runner sends a ping three times in this period. The default is 45 seconds.
 	SilenceTimeout time.Duration
 
-	// Progress, if not nil, is called at each step of a new connection, and when the connection is lost. It is never
+	// Progress, if non-nil, is called at each step of a new connection, and when the connection is lost. It is never
 	// called concurrently, delays the connection until it returns, and must not call the Runner.
 	Progress func(Progress)
 }

@@ -32,8 +32,8 @@ type Method struct {
 	Args []string
 	// Env overrides the environment that the agent was started with. Names are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand, if not nil, is a program and its arguments to run instead of the agent's program, in which case
-	// Args is nil. It can be any program. Agents name it in _meta["terminal-auth"], which was usual before methods had
+	// LegacyCommand, if non-nil, is a program and its arguments to run instead of the agent's program, in which case
+	// Args is nil. It can be any program. Agents name it in _meta["terminal-auth"], as was common before methods had
 	// the type "terminal". Methods of that type cannot choose a program and always have a nil LegacyCommand.
 	LegacyCommand []string
 }

@@ -29,7 +29,7 @@ type Options struct {
 	// PTY specifies the terminal's size and TERM. The program is always treated as attended.
 	PTY acpterm.PTYOptions
 
-	// Started, if not nil, is called with the program's terminal once the program is running. It can be used, for
+	// Started, if non-nil, is called with the program's terminal once the program is running. It can be used, for
 	// example, to resize the terminal with the user's by calling Terminal.Resize. Run waits for it to return.
 	Started func(*acpterm.Terminal)
 

@@ -51,7 +51,7 @@ type LoginEnv struct {
 // shell, so the result is the system's environment for programs of a new logon, merged over LoginOptions.Env.
 //
 // LoginEnvironment returns a *LoginError on failure. After Timeout, or when ctx is done, it returns as soon as the
-// running processes have ended. If the shell's file cannot be read by then, for example because its file system does
+// running processes have ended. If the shell's file cannot be read by then, such as because its file system does
 // not respond, it returns ten seconds later.
 func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, error) {
 	if options == nil {

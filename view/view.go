@@ -107,7 +107,7 @@ import (
 
 // Options configure a View. The defaults, also used for a nil pointer, are all sessions, read-only, for this machine.
 type Options struct {
-	// Session, if not empty, is the only session whose terminals are shown. Otherwise all sessions are shown.
+	// Session, if non-empty, is the only session whose terminals are shown. Otherwise all sessions are shown.
 	Session acpterm.SessionID
 
 	// AllowStop allows the page to stop commands.

@@ -46,8 +46,8 @@ type Limits struct {
 type EnforcedLimit struct {
 	// Name is the field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize" or "Nice".
 	Name string
-	// Value is in the unit of the field, or in seconds for CPUTime. It may be lower than the requested value if the
-	// host itself has a lower limit.
+	// Value has the same unit as the field, except that CPUTime is in seconds. It may be lower than the requested value
+	// if the host itself has a lower limit.
 	Value int64
 	// By is the mechanism: "rlimit", "cgroup", "job object" or "priority".
 	By string

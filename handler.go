@@ -365,7 +365,7 @@ func (h *Handler) untrack(t *Terminal) {
 
 // Close cancels pending creates, releases the terminals created through the Handler, as Manager.Release does, and
 // returns their joined errors when the terminals are gone. Pending requests are still answered if the agent reads, and
-// later ones are refused with ErrClosing. Close is called when the connection ends. If called again, it waits as well.
+// later ones are refused with ErrClosing. Close is called when the connection ends. Subsequent calls also wait.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true

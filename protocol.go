@@ -130,7 +130,7 @@ type TerminalRequest struct {
 // TerminalOutputResponse).
 type TerminalOutputResponse struct {
 	// Output is the longest suffix of the output so far that fits in the terminal's limit in bytes. It is valid UTF-8
-	// in whole characters.
+	// and never splits a character.
 	Output string `json:"output"`
 	// Truncated indicates that Output does not start at the beginning of the output.
 	Truncated bool `json:"truncated"`

@@ -69,7 +69,7 @@ const followSize = 64 << 10
 type Chunk struct {
 	// Offset and End are the offsets of the piece, counted in bytes of Raw. The next piece begins at End.
 	Offset, End int64
-	// Text is the piece as valid UTF-8 in whole characters. Invalid bytes are replaced with U+FFFD.
+	// Text is the piece as valid UTF-8. It never splits a character, and invalid bytes are replaced with U+FFFD.
 	Text string
 	// Raw is the piece as written by the command, which need not be UTF-8. On Windows, output in the console's code
 	// page is converted to UTF-8.
@@ -112,9 +112,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head returns the beginning of the output as valid UTF-8 in whole characters, up to CommandOptions.HeadBytes or the
-// number of bytes requested by the agent, if larger. end is the offset following it, as in a Chunk. With a PTY, Head
-// returns the beginning of the plain text whose end Output returns, and end counts its bytes.
+// Head returns the beginning of the output as valid UTF-8, without splitting a character. Its length is limited to
+// CommandOptions.HeadBytes or the number of bytes requested by the agent, whichever is larger. end is the offset
+// following it, as in a Chunk. With a PTY, it is the beginning of Output's plain text, and end is an offset in that.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.

@@ -72,8 +72,9 @@ func (r *Runner) Connect(ctx context.Context) error {
 	return err
 }
 
-// Close closes the connection, which ends everything running on the remote side. It returns once nothing of the Runner
-// is left on the local side. After that, every other call fails with acpterm.ErrClosing. The error is always nil.
+// Close closes the connection, which ends everything running on the remote side. It returns once the Runner has
+// released all of its local resources. After that, every other call fails with acpterm.ErrClosing. The error is always
+// nil.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true

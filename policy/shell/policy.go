@@ -23,8 +23,8 @@ type Options struct {
 	WriteFiles bool
 	// Kill allows the shell to send signals to any of the user's processes, with the builtin kill.
 	Kill bool
-	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so other
-	// programs may run than the rules have seen.
+	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so
+	// the programs that run may not be the ones shown to the rules.
 	LoginShells bool
 	// OtherShells lets the rules decide about lines for shells that this package cannot parse, such as PowerShell,
 	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). The rules receive the whole line as ShellLine, so

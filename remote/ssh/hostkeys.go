@@ -24,7 +24,8 @@ type HostKeyError struct {
 	KeyType, Fingerprint string
 	// Files lists the known hosts files searched.
 	Files []string
-	// Known lists the lines with other keys of the server, in the form "file:line". It is empty if none were found.
+	// Known lists the lines containing other keys for the server, in the form "file:line". It is empty if none were
+	// found.
 	Known []string
 	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
 	// an error about the server's certificate.

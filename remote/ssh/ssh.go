@@ -40,8 +40,8 @@ type Transport struct {
 	// server without a known key is rejected with a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists private key files. If set, only their keys are offered to the server, and the agent signs for
-	// encrypted keys that it holds. If empty, all keys of the agent are offered, followed by those of
+	// Identities lists private key files. If set, only their keys are offered to the server, and if one is encrypted
+	// and held by the agent, the agent signs with it. If empty, all keys of the agent are offered, followed by those of
 	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 

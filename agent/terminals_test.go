@@ -5,6 +5,7 @@ package agent_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -431,7 +432,9 @@ func TestToolCallOfAClientThatGoes(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { c.client.Close() })
 		begin := time.Now()
 		result, err := c.run(t.Context(), "block", time.Hour)
-		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		if !errors.Is(err, acpterm.ErrClosing) { // such a client may answer that it closes, before the connection ends
+			require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		}
 		require.Equal(t, time.Minute, time.Since(begin))
 		require.Empty(t, result.Outcome)
 		if c.kind != "client" { // that kind of client owns the manager

@@ -6,9 +6,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// NoFiles implements the two file methods of acp.Client for clients that do not advertise the fs capability. Both
-// methods fail with -32601. A type embedding NoFiles and *Terminals only needs SessionUpdate and RequestPermission to
-// implement acp.Client.
+// NoFiles implements the file methods of acp.Client for clients that do not advertise the fs capability. Both methods
+// fail with -32601. A type embedding NoFiles and *Terminals implements acp.Client once SessionUpdate and
+// RequestPermission are added.
 type NoFiles struct{}
 
 // ReadTextFile always fails with -32601.

@@ -15,12 +15,12 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. If the outputByteLimit of a
-// terminal/create is above the maximum int, it is lowered to that, because the SDK would otherwise answer the create
-// with -32602. The manager lowers it further to acpterm.Options.MaxOutputByteLimit. Everything else is passed through
+// NewReader returns a reader of the agent's output to pass to acp.NewClientSideConnection. It lowers the
+// outputByteLimit of a terminal/create to the maximum int, because the SDK would otherwise answer the request with
+// -32602. The manager lowers it further, to acpterm.Options.MaxOutputByteLimit. Everything else is passed through
 // unchanged.
 //
-// The reader is buffered and must not be used concurrently.
+// The reader is buffered and is not safe for concurrent use.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }
 
 func newReader(agentOutput io.Reader) *reader {

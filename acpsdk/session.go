@@ -17,16 +17,16 @@ import (
 
 // A Session is a session created by the agent.
 type Session struct {
-	// ID is the id for Manager.OpenSession: Options.SessionPrefix followed by the agent's id.
+	// ID is the ID to pass to Manager.OpenSession: Options.SessionPrefix followed by the agent's ID.
 	ID acpterm.SessionID
-	// Cwd and AdditionalDirectories are from the client's session/new or session/fork request.
+	// Cwd and AdditionalDirectories are those of the client's session/new or session/fork request.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
-// Connect is like acp.NewClientSideConnection, for a client embedding the Terminals. toAgent is the agent's standard
-// input, and fromAgent its standard output. Connect reads through NewReader, calls Options.NewSession and supports
-// Options.AgentTerminals.
+// Connect is like acp.NewClientSideConnection, but reads through NewReader, calls Options.NewSession and supports
+// Options.AgentTerminals. The client should embed t. toAgent is the agent's standard input, and fromAgent its standard
+// output.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)

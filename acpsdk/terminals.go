@@ -12,46 +12,46 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Options configure Terminals. A nil *Options is equivalent to the zero value, which is ready to use.
+// Options holds the options of Terminals. A nil *Options is equivalent to the zero value, which is ready to use.
 type Options struct {
-	// Created, if non-nil, is called with each terminal created by the agent, before the agent receives its id. It can
-	// be used, for example, to start a goroutine showing live output with Terminal.Follow. It may be called
-	// concurrently, and blocks only the create that it is called for.
+	// Created, if non-nil, is called with each terminal created by the agent, before the agent receives its ID. It is
+	// typically used to start a goroutine that shows the output with Terminal.Follow. It may be called concurrently,
+	// and blocks only the create request it is called for.
 	Created func(*acpterm.Terminal)
 
-	// NewSession, if non-nil, is called after each of the agent's answers to session/new and session/fork. The agent's
-	// next message is not read until it returns. It can be used to call Manager.OpenSession, which is required if
-	// acpterm.Options.RequireSessions is set. NewSession is only called if the connection was made by Connect. Before a
-	// session/load or session/resume, open the session directly, because its id is already known.
+	// NewSession, if non-nil, is called for each session created by session/new or session/fork, when the agent's
+	// response arrives. The agent's next message is not read until it returns, so this is the place to call
+	// Manager.OpenSession if acpterm.Options.RequireSessions is set. It is called only for connections made by Connect.
+	// Before a session/load or session/resume, open the session directly, because its ID is already known.
 	NewSession func(Session)
 
-	// AgentTerminals shows the commands run by the agent itself, as package agentterm does. Created is called with
-	// each, and the agent's next message is not read until it returns. This only works if the connection was made by
-	// Connect and the client advertises ClientCapabilities. Even if an ACP v2 agent lets such a command be cancelled,
-	// Terminal.Kill returns acpterm.ErrNotCancellable, because the SDK does not support v2. The default is false.
+	// AgentTerminals shows the commands run by the agent itself, like package agentterm. Created is called with each of
+	// them, and the agent's next message is not read until it returns. This requires a connection made by Connect and a
+	// client that advertises ClientCapabilities. Terminal.Kill always returns acpterm.ErrNotCancellable for these
+	// terminals, because the SDK does not support v2, where agents can allow it. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities indicates that the user can sign
-	// in to the agent in a terminal, as with signin.Run. The default is false.
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities tells the agent that the user
+	// can sign in to it in a terminal, as with signin.Run. The default is false.
 	TerminalAuth bool
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to tell apart the sessions of connections
-	// sharing a manager.
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. Use it to tell apart the sessions of connections that
+	// share a manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is the maximum length of a line that the agent can read, including the newline. Output that would
-	// exceed it is cut at the beginning. 4 KiB are reserved for the rest of the line. The default is 10 MiB, the limit
-	// of agents built on the SDK.
+	// MaxLineBytes is the maximum length of a line that the agent can read, including the newline. Output exceeding it
+	// is cut at the beginning, with 4 KiB reserved for the rest of the line. The default is 10 MiB, the limit of agents
+	// built on the SDK.
 	MaxLineBytes int
 }
 
 func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals holds the terminals of a connection. It should be created with New and embedded in the client's type. A nil
-// *Terminals or the zero value provides no terminals: the capability is false, and all methods fail as not advertised.
+// Terminals holds a connection's terminals. Create it with New and embed it in the client's type. A nil *Terminals or
+// the zero value provides no terminals: the capability is false, and all methods fail as if not advertised.
 //
-// It is safe for concurrent use by multiple goroutines. The five ACP methods return errors of type *acp.RequestError.
-// The SDK sends them unchanged, and their data contains acpterm's kind of error. The codes are:
+// It is safe for concurrent use by multiple goroutines. The five ACP methods return errors of type *acp.RequestError,
+// which the SDK sends unchanged. Their data holds acpterm's kind of error, and their codes are:
 //
 //   - -32602 for a malformed or impossible request, and for a command denied by the policy;
 //   - -32002 for a terminal unknown in the session, and for a missing command;
@@ -59,14 +59,14 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 //   - -32601 without terminals;
 //   - -32603 for other errors: a process survived a kill, or a system call failed.
 //
-// The context passed to a method limits the request, but never the command.
+// The context passed to a method applies to the request, but never to the command.
 type Terminals struct {
 	handler *acpterm.Handler     // nil without terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }
 
-// New returns the Terminals of a connection. m creates and owns the terminals, and can be shared by many connections.
+// New returns the Terminals of a connection. The terminals belong to m, which many connections can share.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
@@ -83,12 +83,12 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	return t
 }
 
-// TerminalCapability returns the value for ClientCapabilities.Terminal in the InitializeRequest.
+// TerminalCapability returns the value of ClientCapabilities.Terminal for the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
-// ClientCapabilities returns the value for the InitializeRequest. It advertises the terminals, and the client may add
-// other capabilities. With Options.AgentTerminals, its _meta asks agents to show the commands that they run themselves.
-// With Options.TerminalAuth, it indicates that the user can sign in to the agent in a terminal.
+// ClientCapabilities returns the capabilities for the InitializeRequest. It advertises the terminals, and the client
+// may add other capabilities. If Options.AgentTerminals is set, its _meta asks agents to show the commands they run
+// themselves. If Options.TerminalAuth is set, it tells the agent that the user can sign in to it in a terminal.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
@@ -103,10 +103,10 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	}
 }
 
-// CloseTerminals releases all terminals of the connection, waits for their process trees to end, and returns the joined
-// errors of the releases. Pending creates fail without leaving anything behind, and subsequent ones are refused.
-// Because the SDK does not tell the client when the connection has ended, CloseTerminals should be called when the Done
-// channel of the acp.ClientSideConnection is closed, and when the client disconnects.
+// CloseTerminals releases all terminals of the connection, waits for their process trees to end, and returns the errors
+// of the releases, joined. Pending create requests fail without leaving anything behind, and new ones are refused. Call
+// it when the client disconnects and when the Done channel of the acp.ClientSideConnection is closed, because the SDK
+// does not tell the client that the connection has ended.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -139,9 +139,9 @@ func (t *Terminals) create(
 	return created, cancelled
 }
 
-// TerminalOutput returns the output so far and, if the command has ended, its exit status. If the answer does not fit
-// into Options.MaxLineBytes, the head requested by the agent, if any, is omitted first (see Head in package agent), and
-// then the output is shortened.
+// TerminalOutput returns the output so far and, once the command has exited, its exit status. If the response does not
+// fit into Options.MaxLineBytes, it first drops the head that the agent may have requested (see Head in package agent),
+// and then shortens the output.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -163,8 +163,8 @@ func (t *Terminals) TerminalOutput(
 	return answer, nil
 }
 
-// WaitForTerminalExit waits for the command to end and returns its exit status. The reason is given by "endedBy" in the
-// "acpterm" member of the status's meta.
+// WaitForTerminalExit waits for the command to exit and returns its exit status. The "acpterm" member of the status's
+// meta gives the reason as "endedBy".
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
@@ -175,8 +175,8 @@ func (t *Terminals) WaitForTerminalExit(
 	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
-// KillTerminal kills the command's process tree and waits for it to end. The terminal's output can still be read.
-// Cancelling ctx does not stop the kill.
+// KillTerminal kills the command's process tree and waits until it is gone. The output can still be read. Cancelling
+// ctx does not stop the kill.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -184,8 +184,8 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is like KillTerminal, but also invalidates the terminal's id, immediately. Releasing a terminal again
-// is not an error.
+// ReleaseTerminal is like KillTerminal, but also invalidates the terminal's ID, which it does immediately. It is not an
+// error to release a terminal again.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {

@@ -19,15 +19,15 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// A Turn is a prompt that the agent is answering. Its fields must not be changed. Its methods may be called
+// A Turn is a prompt being answered by the agent. Callers must not modify its fields. Its methods may be called
 // concurrently.
 type Turn struct {
 	SessionID acpterm.SessionID
-	// Cwd is the session's working directory, as given in session/new.
+	// Cwd is the session's working directory from session/new.
 	Cwd string
-	// Prompt is the text of the prompt's content blocks, joined with newlines.
+	// Prompt is the text of the prompt's content blocks, joined by newlines.
 	Prompt string
-	// Terminals can be used to call the client's terminal methods, if the client advertised them.
+	// Terminals calls the client's terminal methods, if the client advertised them.
 	Terminals *agent.Client
 	// Conn is the connection, for other requests to the client.
 	Conn *jsonrpc2.Conn
@@ -35,15 +35,15 @@ type Turn struct {
 	ctx context.Context
 }
 
-// Context returns the turn's context. It is cancelled by session/cancel and when the connection ends.
+// Context returns the turn's context. It is cancelled by session/cancel, or when the connection ends.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Command returns a request to run a command in the turn's session and its working directory.
+// Command returns a request to run a command in the turn's session and working directory.
 func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
 }
 
-// Say sends a chunk of the agent's message in a session/update. It fails if the connection has ended.
+// Say sends a chunk of the agent's message in a session/update. It returns an error if the connection has ended.
 func (t *Turn) Say(text string) error {
 	return t.Update(map[string]any{
 		"sessionUpdate": "agent_message_chunk",
@@ -51,20 +51,20 @@ func (t *Turn) Say(text string) error {
 	})
 }
 
-// Update sends an arbitrary session/update.
+// Update sends a session/update with an arbitrary update.
 func (t *Turn) Update(update any) error {
 	params := map[string]any{"sessionId": t.SessionID, "update": update}
 	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", params)
 }
 
-// NewAgent returns the client's side of an in-memory connection to an agent, for use instead of an agent's standard
-// input and output. The agent answers initialize and session/new, and calls turn in a new goroutine for each
-// session/prompt. When turn returns, the prompt is answered with the stop reason "end_turn", with "cancelled" if the
-// turn was cancelled, or with the error returned by turn. If turn does not return because it called t.Fatal, the prompt
-// is also answered with an error. All other methods are answered with -32601.
+// NewAgent returns the client's side of an in-memory connection to a simulated agent. Use it instead of a real agent's
+// standard input and output. The agent answers initialize and session/new, and calls turn in a new goroutine for each
+// session/prompt. Once turn has returned, the prompt is answered with the stop reason "end_turn", with "cancelled" if
+// the turn was cancelled, or with the error returned by turn. If turn exits its goroutine instead, for example by
+// t.Fatal, the prompt is answered with an error. All other methods are answered with -32601.
 //
 // When the test ends, the agent closes the connection, cancels all turns and waits for them to return. The test fails
-// if the agent received a line that is not a message.
+// if the agent has received a malformed line.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
 	a := &scriptedAgent{
@@ -224,8 +224,8 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // errNoReturn is the answer to a prompt if its turn ended the goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns a Client with an in-memory connection to a handler. It can be used to test the handler's options. The
-// connection and the handler are closed when the test ends.
+// Connect returns a Client with an in-memory connection to h, which is useful for testing the handler's options. Both
+// the connection and the handler are closed when the test ends.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	rest := h.Filter(context.Background(), client)

@@ -14,27 +14,27 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Commands maps commands to scripts. It is an acpterm.Runner that does not start any processes.
+// Commands maps commands to scripts. It is an acpterm.Runner that starts no processes.
 //
 // Each key is one of:
 //
 //   - a command as returned by acpterm.Command's String method, such as "go test ./..."; it also matches that shell
 //     line;
-//   - a program, such as "go", for all of its commands without a key of their own;
+//   - a program, such as "go", for all of its commands that do not have a key;
 //   - "*", for all other commands.
 //
-// A program that does not appear in any key is not found. If a program is found but its command has no script, the
-// command cannot be started, and create fails with acpterm.ErrInternal.
+// A program not mentioned in any key is not found. If a program is found but its command has no script, the command
+// cannot be started, and the create request fails with acpterm.ErrInternal.
 //
 // Every directory exists, and programs are in /usr/bin. Relative paths are relative to the command's directory, or to /
 // if it has none. Limits are accepted but not enforced.
 //
-// Commands may be used concurrently as long as the map is not modified.
+// Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script
 
-// A Script runs in its own goroutine instead of a process, and returns the exit code. The command ends when the Script
-// returns. After a fatal signal, the next call of any of its Process's methods does not return, but deferred calls run.
-// A Script blocking on anything else should watch Process.Context, as otherwise it cannot be ended by a signal.
+// A Script runs in a goroutine instead of a process, and returns the exit code. The command exits when the Script
+// returns. After a fatal signal, all methods of Process other than Command and Context exit the goroutine, running its
+// deferred calls. A Script blocking on anything else should watch Process.Context, because signals cannot interrupt it.
 type Script func(p *Process) int
 
 // Print returns a Script that prints output and exits with the given code.
@@ -45,21 +45,21 @@ func Print(output string, code int) Script {
 	}
 }
 
-// Block is a Script that runs until it is ended by a signal.
+// Block is a Script that runs until terminated by a signal.
 func Block(p *Process) int {
 	p.await(nil, nil)
 	return 0
 }
 
-// Base returns the zero Base, so commands do not have a default directory or PATH.
+// Base returns the zero Base, so commands have no default directory or PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }
 
-// RealDir returns the cleaned path, because no directory is a symbolic link.
+// RealDir returns dir, cleaned. There are no symbolic links to resolve.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns a program's path. If the program does not appear in any key, it returns acpterm.ErrCommandNotFound.
+// LookPath returns a program's path, or acpterm.ErrCommandNotFound if no key mentions the program.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {
@@ -90,7 +90,7 @@ func (c Commands) has(program string) bool {
 	return false
 }
 
-// Start starts a command's Script in a goroutine.
+// Start runs a command's Script in a new goroutine.
 func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {

@@ -12,20 +12,20 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewManager returns a manager and closes it when the test ends, after any functions that the test registers with
-// Cleanup later. The test fails if Close returns an error or leaves one of the following behind:
+// NewManager returns a manager that is closed when the test ends, after any functions that the test registers later
+// with Cleanup. The test fails if Close returns an error or any of the following is left behind:
 //
 //   - a goroutine in acpterm code, started after NewManager by the test's goroutine or one of its descendants; this
 //     includes a connection that the test did not close, and a goroutine of the test in Follow or Wait;
 //   - a process of a command (on Linux);
 //   - a file opened after NewManager (on Linux).
 //
-// If a test has several managers, goroutines and files are checked only for the first one, because it is closed last.
-// Terminals may remain unreleased. To check for them, call Terminals.
+// If a test creates several managers, goroutines and files are checked for the first one only, because it is closed
+// last. Unreleased terminals are not an error. To check for them, call Terminals.
 //
 // If Options.Runner is nil, commands are real. Such a test must not run in parallel with others, because processes and
-// files belong to the whole program. To enforce this, NewManager calls t.Setenv, which panics in a parallel test. It
-// sets ACPTERMTEST to the test's name, and the commands inherit it.
+// files belong to the whole program. NewManager enforces this by calling t.Setenv, which panics in a parallel test. It
+// sets ACPTERMTEST to the test's name, which commands inherit.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	return newManager(t, options, 4*time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Process represents a running Script. Only the Script's goroutine may call its methods, except Command and Context.
+// A Process is a running Script. Only the Script's goroutine may call its methods, except for Command and Context.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -30,26 +30,26 @@ type Process struct {
 	endedBy syscall.Signal      // the fatal signal, or 0
 }
 
-// Command returns the command being run.
+// Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context returns a context that is done when a signal has ended the process.
+// Context returns a context that is cancelled when a signal terminates the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal. It returns os.ErrClosed if the terminal has been released.
+// Write writes to the terminal. It returns os.ErrClosed once the terminal has been released.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep pauses the Script for d, unless a signal ends the process first.
+// Sleep pauses the Script for d, unless a signal terminates the process first.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	p.await(timer.C, nil)
 }
 
-// Ignore makes the process ignore the given signals. SIGKILL cannot be ignored.
+// Ignore causes the given signals to be ignored. SIGKILL cannot be ignored.
 func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -57,7 +57,7 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch queues the given signals for Await instead of letting them end the process. Up to sixteen signals are queued.
+// Catch causes the given signals to be queued for Await instead of terminating the process. At most sixteen are queued.
 // SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
@@ -66,20 +66,20 @@ func (p *Process) Catch(signals ...syscall.Signal) {
 	p.caught = append(p.caught, signals...)
 }
 
-// Await waits for a caught signal and returns it.
+// Await waits for a signal passed to Catch and returns it.
 func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the tree. It keeps running after the current process has ended: it holds the output
-// open and receives the tree's signals.
+// Spawn starts another process in the tree. Even after the current process has exited, it keeps running, holds the
+// output open and is sent the tree's signals.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection simulates losing the connection to another machine: waits, kills and the release fail with
-// acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, but signals no longer reach it.
+// LoseConnection simulates a lost connection to another machine: waits, kills and the release fail with
+// acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, out of reach of signals.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()

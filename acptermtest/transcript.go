@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// A Transcript records the lines of a connection on the client's side. Its methods may be called concurrently, except
-// for Read, Write and Close, which are only as safe as those of the connection.
+// A Transcript records the lines sent over a connection, on the client's side. Its methods may be called concurrently,
+// except for Read, Write and Close, for which the connection's own rules apply.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
@@ -29,19 +29,19 @@ type Transcript struct {
 	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a Transcript wrapping conn, the client's connection: the client reads the agent's messages from it and
-// writes its own messages to it.
+// Record returns a Transcript wrapping conn. The client should use it instead of conn, to read the agent's messages and
+// to write its own.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
-// Read reads the agent's messages.
+// Read reads from the connection and records the agent's messages.
 func (tr *Transcript) Read(p []byte) (int, error) {
 	n, err := tr.conn.Read(p)
 	tr.record("agent", &tr.agent, p[:n])
 	return n, err
 }
 
-// Write writes the client's messages. Each message is recorded before it is sent, so that an answer never precedes its
-// request.
+// Write records the client's messages and writes them to the connection. Recording comes first, so that a response
+// never precedes its request.
 func (tr *Transcript) Write(p []byte) (int, error) {
 	tr.record("client", &tr.client, p)
 	return tr.conn.Write(p)
@@ -64,8 +64,8 @@ func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	}
 }
 
-// Replace makes String replace some text, such as the path of a temporary directory, for example with "/project". If
-// several replacements match at the same position, the first is used.
+// Replace makes String replace text with another, such as the path of a temporary directory with "/project". If several
+// replacements match at the same position, the first one is used.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -75,10 +75,10 @@ func (tr *Transcript) Replace(text, by string) {
 // variableIDs matches the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
 var variableIDs = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
-// String returns the recorded lines as the client read and wrote them, prefixed with "agent: " or "client: ". Because
-// requests may be answered in any order, consecutive answers of one side are sorted by their requests. Terminals are
-// numbered in order of appearance, as "term_1" and "term_2", and the requests of an agent.Client get ids such as
-// "terminal-1".
+// String returns the recorded lines in the order the client read and wrote them, prefixed with "agent: " or "client: ".
+// Because requests may be answered in any order, consecutive responses from the same side are sorted by their requests.
+// Terminals are numbered in order of appearance, as "term_1" and "term_2", and the requests of an agent.Client get IDs
+// such as "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
 	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
@@ -100,9 +100,9 @@ func (tr *Transcript) String() string {
 // updateVariable makes Golden write its files if it is set to a non-empty value.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden fails the test if String differs from a file, ignoring the order of the answers. If the environment variable
-// ACPTERMTEST_UPDATE is set, it writes the file and its directory instead, and the changes should be reviewed. In a
-// synctest bubble, call synctest.Wait first, so that no answers are missing.
+// Golden fails the test if String differs from the contents of a file, ignoring the order of responses. If the
+// environment variable ACPTERMTEST_UPDATE is set, Golden writes the file and its directory instead, and the changes
+// should be reviewed. In a synctest bubble, call synctest.Wait first so that no responses are missing.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()

@@ -11,9 +11,9 @@ import (
 )
 
 // Handler returns a handler that serves terminal/cancel on the Reporter's connection and passes all other messages to
-// next. If next is nil, other requests are answered with -32601. The first message, which in ACP is sent by the client,
-// connects the Reporter, and the Reporter then ends with the connection. The handler does not block while the client is
-// slow to read its answers, so it can be called on the goroutine reading from the connection.
+// next. If next is nil, other requests are answered with -32601. The first message, which in ACP always comes from the
+// client, connects the Reporter, which is closed when the connection ends. The handler does not block if the client is
+// slow to read its responses, so it is safe to call it on the goroutine reading from the connection.
 func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
 
 type cancelHandler struct {
@@ -53,13 +53,13 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 	}
 }
 
-// Cancel serves a terminal/cancel for any JSON-RPC library. It begins to end the command, as Terminal.Kill does, and
-// queues a call of answer. The writing goroutine calls answer once, before it sends the messages reporting the end. If
-// the error passed to answer is nil, the answer should be an empty object, and otherwise the error returned by
-// acpterm.ResponseError. Its code is -32602 if the terminal has ended, cannot be cancelled or has no report, and -32002
-// if ReporterOptions.KnowsSession does not know the session. Cancelling a command again kills it immediately.
+// Cancel handles terminal/cancel for any JSON-RPC library. It starts terminating the command, like Terminal.Kill, and
+// queues a call to answer, which the writing goroutine makes once, before it reports the exit. If answer is passed a
+// nil error, respond with an empty object. Otherwise, use acpterm.ResponseError. The code is -32602 if the terminal has
+// ended, cannot be cancelled or is not being reported, and -32002 if ReporterOptions.KnowsSession rejects the session.
+// Cancelling a command again kills it immediately.
 //
-// Cancel blocks only while 64 answers are waiting to be read by the client.
+// Cancel does not block unless 64 responses are still waiting to be read by the client.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	t, err := r.cancellable(params)
 	select {

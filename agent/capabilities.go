@@ -8,8 +8,8 @@ import (
 )
 
 // ReadClientCapabilities reads the client's capabilities from the params of an initialize request. As the schema says,
-// a capability that is missing or not a boolean is read as false. ACP v2's capabilities.auth.terminal sets
-// Auth.Terminal. If the params are not a JSON object, ReadClientCapabilities returns acpterm.ErrInvalidParams.
+// a capability is false if it is missing or not a boolean. ACP v2's capabilities.auth.terminal also sets Auth.Terminal.
+// If the params are not a JSON object, the error is of kind acpterm.ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Content is an item in the content of a tool call that shows a terminal (schema type ToolCallContent with the type
-// "terminal"). It must be added before the terminal is released, after which the client continues to show the output.
+// Content shows a terminal in a tool call, as an item of its content (schema type ToolCallContent with the type
+// "terminal"). Add it before the terminal is released. The client then keeps showing the output after the release.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta
 }
 
-// Content returns an item showing the terminal in a tool call.
+// Content returns a content item that shows the terminal in a tool call.
 func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
 
-// MarshalJSON encodes c as {"type":"terminal","terminalId":…}.
+// MarshalJSON implements json.Marshaler. It encodes c as {"type":"terminal","terminalId":…}.
 func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type       string             `json:"type"`

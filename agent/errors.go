@@ -14,28 +14,28 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// ErrBadResponse means that an answer lacks a property required by ACP's schema, such as the id of a new terminal.
+// ErrBadResponse indicates that a response lacks a property required by ACP's schema, such as a new terminal's ID.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// Error describes a failed call. Calling a method not advertised by the client returns an *acpterm.CapabilityError
-// instead, even if the client itself refused the method.
+// An Error describes a failed call. If the client does not support the method, the error is an *acpterm.CapabilityError
+// instead, whether the capability was not advertised or the client itself rejected the call.
 type Error struct {
-	// Method is the called method, such as "terminal/kill".
+	// Method is the name of the method, such as "terminal/kill".
 	Method string
-	// TerminalID is the id of the terminal. It is empty for a create.
+	// TerminalID identifies the terminal. It is empty for terminal/create.
 	TerminalID acpterm.TerminalID
-	// Kind is the kind of error, if known. It can be tested for with errors.Is. It is derived from the code of the
-	// answer: -32002 is acpterm.ErrTerminalNotFound (if the call has a terminal), -32601 acpterm.ErrMethodNotFound,
-	// -32602 acpterm.ErrInvalidParams, -32603 acpterm.ErrInternal and -32800 acpterm.ErrCancelled. Clients built with
-	// acpterm send a more specific kind. If the call's own context is done, Kind is acpterm.ErrCancelled. If the
-	// terminal has been released, it is acpterm.ErrTerminalNotFound.
+	// Kind classifies the error, if known, and can be tested for with errors.Is. It is derived from the response's
+	// code: acpterm.ErrTerminalNotFound for -32002 if the call is about a terminal, acpterm.ErrMethodNotFound for
+	// -32601, acpterm.ErrInvalidParams for -32602, acpterm.ErrInternal for -32603, and acpterm.ErrCancelled for -32800.
+	// Clients built with acpterm send a more specific kind. Kind is also acpterm.ErrCancelled if the context passed to
+	// the call is done, and acpterm.ErrTerminalNotFound if the terminal has already been released.
 	Kind acpterm.Kind
-	// Err is the underlying error: the client's answer as a *jsonrpc2.Error, jsonrpc2.ErrClosed (possibly wrapped) if
-	// the connection is closed, or the cause of the context. It is nil if the terminal has been released.
+	// Err is the underlying error, such as the client's response (a *jsonrpc2.Error), jsonrpc2.ErrClosed (possibly
+	// wrapped) if the connection is closed, or the context's cause. It is nil if the terminal was already released.
 	Err error
 }
 
-// Error returns a message with the method, the terminal, the kind and the cause.
+// Error implements the error interface. The message includes the method, the terminal, the kind and the cause.
 func (e *Error) Error() string {
 	parts := []string{"agent", e.Method}
 	if e.TerminalID != "" {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap returns the kind and the underlying error, for errors.Is and errors.As.
+// Unwrap returns the kind and the underlying error, for use by errors.Is and errors.As.
 func (e *Error) Unwrap() (all []error) {
 	if e.Kind != "" {
 		all = append(all, e.Kind)

@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// AskForHead makes a request ask for the first bytes of the output, up to the client's own limit, in addition to its
-// end. Use ReadHead to get them. AskForHead replaces "acpterm" in the request's Meta.
+// AskForHead modifies a request to ask for the first bytes of the output in addition to its end. The client may impose
+// a lower limit. Use ReadHead to get them from the response. AskForHead replaces "acpterm" in the request's Meta.
 func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta = maps.Clone(request.Meta)
 	if request.Meta == nil {
@@ -21,18 +21,18 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta["acpterm"] = fmt.Appendf(nil, `{"headBytes":%d}`, bytes)
 }
 
-// Head holds the beginning of the output.
+// Head is the beginning of a command's output.
 type Head struct {
-	// Text is valid UTF-8 and contains only whole characters. End is the offset after its last byte.
+	// Text is valid UTF-8 and never ends within a character. End is the offset just after its last byte.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes in between are
-	// missing.
+	// OutputStart is the offset at which TerminalOutputResponse.Output begins. If it is greater than End, the bytes in
+	// between are missing.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the beginning of the output. It returns nil if the request did not ask for it (see AskForHead) or
-// the client does not support the extension.
+// ReadHead returns the beginning of the output from a response. It returns nil if it was not requested with AskForHead
+// or if the client does not support the extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {
 		Text *string `json:"head"`

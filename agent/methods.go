@@ -10,13 +10,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client supports all of the methods. It can be used to decide which tools to offer.
-// Unless ClientOptions.SupportedMethods is set, all methods other than terminal/* are assumed to be supported.
+// Supports reports whether the client supports all of the given methods. Use it to decide which tools to offer to a
+// model. Methods other than terminal/* are assumed to be supported unless ClientOptions.SupportedMethods is set.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }
 
-// FilterMethods returns a new slice with the supported methods, in the same order.
+// FilterMethods returns the supported methods in a new slice, preserving their order.
 func (c *Client) FilterMethods(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !c.supports(m) })
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Reporter reports terminals of a Manager to a client of ACP v2. For each terminal, it sends the command, the output
-// byte for byte, and the exit status in session/update notifications. It is experimental, like ACP v2. It follows the
-// schema of npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
+// A Reporter reports a Manager's terminals to an ACP v2 client. It sends each terminal's command, its output byte for
+// byte, and its exit status in session/update notifications. Like ACP v2, it is experimental: it follows the schema of
+// npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
-// A client that does not read never delays a command. At most two pieces of each terminal's output wait to be sent (see
-// acpterm.Terminal.Follow). A terminal keeps only OutputByteLimit bytes, so a slow client may miss output, in which
-// case the next piece replaces all of the client's output. The end of the output always reaches the client without a
-// gap.
+// Commands are never delayed by a client that does not read. At most two pieces of a terminal's output are waiting to
+// be sent at any time (see acpterm.Terminal.Follow). Because a terminal keeps only OutputByteLimit bytes, a slow client
+// may miss output. The next piece then replaces everything the client has, so that the end of the output always arrives
+// without a gap.
 //
-// A Reporter serves a single connection, set by Handler or Connect. Until then, its messages are queued. After a failed
-// write, it sends nothing more. It is safe for concurrent use by multiple goroutines.
+// A Reporter serves a single connection, set with Handler or Connect. Messages are queued until it is connected. Once a
+// write has failed, nothing more is sent. It is safe for concurrent use by multiple goroutines.
 type Reporter struct {
 	knowsSession func(acpterm.SessionID) bool
 	connect      sync.Once
@@ -39,10 +39,10 @@ type Reporter struct {
 	reported sync.WaitGroup
 }
 
-// ReporterOptions configure a Reporter. The zero value is ready to use.
+// ReporterOptions holds the options of a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
-	// KnowsSession reports whether a session exists. A terminal/cancel in an unknown session is answered with -32002.
-	// It is called on the goroutine calling Cancel. If nil, all sessions are assumed to exist.
+	// KnowsSession, if non-nil, reports whether a session exists. If it returns false, terminal/cancel is answered with
+	// -32002. It is called on the goroutine calling Cancel. By default, all sessions are assumed to exist.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
@@ -55,9 +55,9 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a Reporter. Use its Handler method to create the connection's handler. Agents using a JSON-RPC
-// library other than jsonrpc2 should call Connect and Cancel instead. If options is nil, the defaults are used. Call
-// Close to stop the Reporter.
+// NewReporter returns a Reporter. Use its Handler method to create the connection's handler, or call Connect and Cancel
+// if your JSON-RPC library is not jsonrpc2. If options is nil, the defaults are used. The caller should call Close when
+// done.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -70,9 +70,9 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect starts sending notifications by calling notify, which can send them with any JSON-RPC library. notify is
-// called by one goroutine at a time, and may block until the client reads. A Reporter can be connected only once:
-// subsequent calls do nothing, and the first message passed to Handler also connects the Reporter.
+// Connect starts sending notifications with notify, which can use any JSON-RPC library. notify is called by one
+// goroutine at a time, and may block until the client reads. A Reporter can only be connected once, either by Connect
+// or by the first message passed to its Handler. Subsequent calls have no effect.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -97,18 +97,18 @@ func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
 	})
 }
 
-// ReportOptions configure the report of a terminal. The zero value is ready to use.
+// ReportOptions holds the options of Report. The zero value is ready to use.
 type ReportOptions struct {
-	// NotCancellable prevents the client from ending the command with terminal/cancel.
+	// NotCancellable prevents the client from terminating the command with terminal/cancel.
 	NotCancellable bool
 }
 
-// Report starts reporting a terminal, beginning with the output kept so far. It does not block, so it can be called in
-// an event hook (see acpterm.StartEvent). The report ends once the terminal is released and everything has been sent.
-// Until then, the output is kept. Report does nothing if the terminal is already being reported or the Reporter is
-// closed. If options is nil, the defaults are used.
+// Report starts reporting a terminal, beginning with the output kept so far. It does not block, so it can be called
+// from an event hook (see acpterm.StartEvent). Reporting stops once the terminal has been released and everything has
+// been sent. The output is kept until then. Report has no effect if the terminal is already being reported or the
+// Reporter is closed. If options is nil, the defaults are used.
 //
-// If a client reconnects, create a new Reporter and call Report for each terminal that it may show.
+// When a client reconnects, create a new Reporter and call Report for each terminal the client may still show.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {
 	cancellable := options == nil || !options.NotCancellable
 	r.report(t, v2Voice{t, cancellable}, cancellable)
@@ -137,11 +137,11 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	})
 }
 
-// Replay reports a session's terminals again from the beginning. It should be called by the handler of a session/resume
-// with a replayFrom, before the request is answered. Replay returns once everything that existed when it was called has
-// been sent. It returns an *Error if ctx is done or the connection fails.
+// Replay reports a session's terminals again from the beginning. Call it when handling a session/resume with a
+// replayFrom, before responding to the request. Replay returns once everything that existed at the time of the call has
+// been sent. If ctx is done first or the connection fails, it returns an *Error.
 //
-// Released terminals are not replayed, so a terminal that should be shown again must not be released.
+// Released terminals are not replayed, so do not release a terminal that may have to be shown again.
 func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error {
 	r.mu.Lock()
 	var all []*report
@@ -164,11 +164,11 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 	return nil
 }
 
-// Flush waits until the terminal's current state has been sent: its output so far and, if the command has ended, its
-// exit status. If the terminal is not reported, or no longer reported, Flush returns immediately. It returns an *Error
-// if ctx is done or the connection has failed.
+// Flush waits until the terminal's current state has been sent: its output so far and, if the command has exited, its
+// exit status. It returns immediately if the terminal is not being reported, and returns an *Error if ctx is done first
+// or the connection has failed.
 //
-// The schema requires that a terminal's end is sent before the state_update that no longer lists it as background work.
+// The schema requires a terminal's end to be sent before a state_update no longer lists it as background work.
 func (r *Reporter) Flush(ctx context.Context, t *acpterm.Terminal) error {
 	return r.flush(ctx, t.SessionID(), t.ID())
 }
@@ -228,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports without affecting the terminals. It waits for the reports to end, but not for a write blocked
-// by a client that does not read. Such a write ends with the connection.
+// Close stops all reports without affecting the terminals, and waits for their goroutines. It does not wait for a write
+// blocked by a client that does not read. Such a write ends with the connection.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

@@ -9,53 +9,53 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// RunOptions configure Run. The zero value is ready to use.
+// RunOptions holds the options of Client.Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum run time of the command, measured from the client's response to the create. If 0, the
-	// command may run until ctx is done.
+	// Timeout is the command's maximum run time, measured from the client's response to terminal/create. Zero means no
+	// timeout, so the command may run until ctx is done.
 	Timeout time.Duration
-	// Created, if non-nil, is called with the new terminal. It can be used to show the terminal in a tool call (see
-	// Terminal.Content). The command and its timeout are already running, but Run waits for Created to return, even
-	// before killing a command that has timed out.
+	// Created, if non-nil, is called with the new terminal, typically to show it in a tool call (see Terminal.Content).
+	// The command and its timeout are already running by then, but Run waits for Created to return before doing
+	// anything else, including killing a command whose timeout has expired.
 	Created func(*Terminal)
 }
 
 // Outcome indicates whether a command ended before its timeout.
 type Outcome string
 
-// The possible outcomes. If Run failed before the command ended or timed out, the Outcome is empty.
+// The possible outcomes. The Outcome is empty if Run failed before the command ended or timed out.
 const (
-	// Completed means that the command ended before its timeout, successfully or not. See Result.ExitStatus.
+	// Completed means that the command ended before its timeout. See Result.ExitStatus for whether it succeeded.
 	Completed Outcome = "completed"
-	// TimedOut means that the command did not end within RunOptions.Timeout and was killed. If it ended just before it
-	// was killed, ExitStatus holds its own exit status.
+	// TimedOut means that the command was killed because it was still running after RunOptions.Timeout. If it happened
+	// to exit just before that, ExitStatus is its own exit status.
 	TimedOut Outcome = "timed out"
 )
 
-// Result is the result of Run.
+// Result is the result of Client.Run.
 type Result struct {
 	Outcome Outcome
-	// Output is the end of the output, up to the terminal's limit. Truncated reports whether its beginning is missing.
+	// Output is the end of the output, up to the terminal's limit. Truncated reports whether the beginning is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output. It is nil if the request did not ask for it (see AskForHead), the client
-	// does not support it, or the command ran in the agent.
+	// Head is the beginning of the output. It is nil if it was not requested with AskForHead, if the client does not
+	// support it, or if the command ran in the agent.
 	Head *Head
-	// ExitStatus is the exit status of the command, or nil if the client did not report it.
+	// ExitStatus is the command's exit status, or nil if the client did not report it.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID is the id of the terminal, which has been released. It is empty if no terminal was created.
+	// TerminalID identifies the terminal, already released. It is empty if no terminal was created.
 	TerminalID acpterm.TerminalID
 }
 
-// Run creates a terminal, waits for the command to end, kills it after its timeout, reads the final output and releases
-// the terminal. Each request is sent after the previous one has been answered, except that a kill is sent while the
-// wait is pending. The output is then read after both have been answered.
+// Run creates a terminal, waits for the command to end, kills it if its timeout expires, reads the final output and
+// releases the terminal. Each request is sent only after the previous one has been answered, with one exception: the
+// kill is sent while the wait is still pending, and the output is read once both have been answered.
 //
-// Run always releases the terminal, even if the client answers a request with an error or too late (see
-// ClientOptions.Grace), if ctx is done, or if RunOptions.Created panics. Once ctx is done, Run sends only the release.
+// The terminal is always released, even if the client responds with an error or too late (see ClientOptions.Grace), if
+// ctx is done, or if RunOptions.Created panics. Once ctx is done, Run sends nothing but the release.
 //
-// If Run fails, the result holds everything known so far. For example, the Outcome of a command is TimedOut even if the
-// client then failed to kill it. The returned error joins the errors of all failed requests.
+// If Run fails, the result holds everything known so far, and the error joins the errors of all failed requests. For
+// example, the Outcome is TimedOut even if the client then failed to kill the command.
 func (c *Client) Run(
 	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
 ) (result Result, err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Terminal represents a terminal of the client. It is safe for concurrent use by multiple goroutines. Methods taking a
-// context return when it is done. After Release, they send nothing and fail with acpterm.ErrTerminalNotFound.
+// A Terminal is one of the client's terminals. It is safe for concurrent use by multiple goroutines. Methods with a
+// context return when it is done. After Release, they fail with acpterm.ErrTerminalNotFound without sending anything.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
@@ -22,13 +22,13 @@ type Terminal struct {
 	releaseErr error
 }
 
-// ID returns the terminal's id, which was chosen by the client.
+// ID returns the terminal's ID, as chosen by the client.
 func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 
-// SessionID returns the id of the terminal's session.
+// SessionID returns the ID of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output returns the output so far, using terminal/output. Its ExitStatus is nil while the command is running.
+// Output calls terminal/output to get the output so far. The ExitStatus is nil while the command is running.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,9 +42,9 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits for the command to end, using terminal/wait_for_exit. If ctx is done first, Wait cancels the request, but
-// the command keeps running. If the client does not know the exit status, the result has neither an exit code nor a
-// signal.
+// Wait calls terminal/wait_for_exit to wait for the command to exit. If ctx is done first, the request is cancelled,
+// but the command keeps running. The result has neither an exit code nor a signal if the client does not know the exit
+// status.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }
@@ -66,18 +66,18 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 	return status, nil
 }
 
-// Kill ends the command, using terminal/kill. Its output can still be read.
+// Kill terminates the command with terminal/kill. The output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
-// Release ends the command and invalidates the terminal's id, using terminal/release. The request is sent once, even if
-// ctx is already done: ctx only limits the time spent waiting for the answer. Subsequent calls wait for the same answer
-// and return the same error. It is not an error if the client no longer knows the terminal.
+// Release calls terminal/release to terminate the command and invalidate the terminal's ID. The request is sent once,
+// even if ctx is already done: ctx only limits how long Release waits for the response. Subsequent calls wait for the
+// same response and return the same error. It is not an error if the client no longer knows the terminal.
 //
-// Other pending calls may fail. To show the terminal in a tool call, add it before calling Release (see Content).
+// Other calls still pending may fail. To show the terminal in a tool call, add it before calling Release (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil

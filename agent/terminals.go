@@ -13,12 +13,12 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Terminals runs commands in tool calls, for any kind of client. In ACP v1, it uses the client's terminals if the
-// client has them. Otherwise, commands run in a Manager of the agent. In v2, they are shown as ACP v2 specifies. In v1,
-// they are shown by the _meta convention of Zed if the client advertises it, or else as text once the command has
-// ended.
+// Terminals runs the commands of tool calls for any kind of client. With ACP v1, commands run in the client's terminals
+// if it has them. Otherwise, they run in a Manager in the agent. With v2, the latter are shown as ACP v2 specifies.
+// With v1, they are shown by Zed's _meta convention if the client advertises it, or else as text once the command has
+// exited.
 //
-// Terminals is experimental, like ACP v2. It is safe for concurrent use by multiple goroutines.
+// Like ACP v2, Terminals is experimental. It is safe for concurrent use by multiple goroutines.
 type Terminals struct {
 	manager  *acpterm.Manager // nil if the agent itself does not run commands
 	options  TerminalsOptions
@@ -33,23 +33,23 @@ type toolClient struct {
 	metaKey  string // the key for output in _meta, or empty if the client does not use one
 }
 
-// TerminalsOptions configure Terminals. The zero value is ready to use.
+// TerminalsOptions holds the options of Terminals. The zero value is ready to use.
 type TerminalsOptions struct {
-	// ProtocolVersion is the version in the agent's response to initialize. If 0, the version requested by the client
-	// is used, up to 2.
+	// ProtocolVersion is the version in the agent's response to initialize. If it is 0, the version requested by the
+	// client is used, up to 2.
 	ProtocolVersion int
-	// Client holds the options for the client's terminals. Its Grace also limits how long Run waits for the client to
-	// read the updates of the tool call.
+	// Client configures the use of the client's terminals. Its Grace also limits how long Run waits for the client to
+	// read the tool call's updates.
 	Client ClientOptions
-	// Reporter holds the options for the agent's own terminals.
+	// Reporter configures the reporting of the agent's own terminals.
 	Reporter ReporterOptions
 }
 
-// NewTerminals returns the Terminals of a connection, which must use its Handler. m runs the commands of clients
-// without terminals. If m is nil, Run fails for such clients with an acpterm.CapabilityError, and for a ToolCall with
-// Own set with acpterm.ErrInternal. If options is nil, the defaults are used.
+// NewTerminals returns the Terminals of a connection, which must use their Handler. Commands run in m if the client has
+// no terminals. If m is nil, Run fails with an acpterm.CapabilityError for such clients, and with acpterm.ErrInternal
+// if ToolCall.Own is set. If options is nil, the defaults are used.
 //
-// The Terminals end with the connection and do not need to be closed. The caller remains responsible for closing m.
+// Terminals do not need to be closed, as they end with the connection. Closing m remains up to the caller.
 func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	ts := &Terminals{manager: m}
 	if options != nil {
@@ -59,10 +59,10 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	return ts
 }
 
-// Handler returns the handler for the connection. It reads the params of initialize, serves terminal/cancel and passes
-// all other messages, and initialize itself, to next. If the params of initialize are not an object, it answers with
-// -32602. If next is nil, it answers other requests with -32601. The handler does not block while the client is slow to
-// read its answers, so it can be called on the goroutine reading from the connection.
+// Handler returns the connection's handler. It serves terminal/cancel, and passes all other messages to next after
+// reading the client's capabilities from initialize. If the params of initialize are not an object, it responds with
+// -32602. If next is nil, other requests are answered with -32601. The handler does not block if the client is slow to
+// read its responses, so it is safe to call it on the goroutine reading from the connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }
@@ -108,45 +108,45 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter returns the Reporter of the agent's own terminals. It can also be used to report terminals not created by
-// Run. On session/resume, the agent should call its Replay method.
+// Reporter returns the Reporter of the agent's own terminals. Use it to report terminals that Run did not create, and
+// to call Replay on session/resume.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
-// ToolCall describes a tool call running a single command.
+// A ToolCall describes a tool call that runs a single command.
 type ToolCall struct {
-	// ID is the id of the tool call. It must be unique in the session.
+	// ID identifies the tool call. It must be unique within the session.
 	ID string
-	// Title is shown to the user. The default is the command.
+	// Title is shown to the user. It defaults to the command.
 	Title string
-	// Own runs the command in the agent's Manager, even if the client has terminals.
+	// Own makes the command run in the agent's Manager even if the client has terminals.
 	Own bool
-	// Request specifies the command and the session.
+	// Request specifies the command and its session.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is the maximum run time of the command. If 0, the command may run until ctx is done.
+	// Timeout is the command's maximum run time. Zero means no timeout, so the command may run until ctx is done.
 	Timeout time.Duration
 }
 
-// ToolCallResult is the result of a tool call.
+// ToolCallResult is the result of Terminals.Run.
 type ToolCallResult struct {
 	Result
-	// Content is the content of the tool call as sent by Run: a single item with a terminal or text. An item with a
-	// terminal of the client should not be sent again, because the terminal has been released.
+	// Content is the tool call's content as sent by Run: a single item with either a terminal or text. Do not send an
+	// item with one of the client's terminals again, because the terminal has been released.
 	Content []json.Marshaler
 }
 
 var errNoManager = errors.New("the agent has no Manager for its own commands")
 
-// Run runs a command in a tool call. It announces the tool call, shows the command in it (live, if the client supports
-// that) and ends it. The tool call ends as completed if the command exits with code 0, as cancelled if ctx is done (v2
-// only), and otherwise as failed. The agent does not need to send any updates for the tool call, but may send more.
-// Otherwise, Run is like Client.Run: it kills the command after its timeout and releases the terminal, and if it fails,
-// the result holds everything known so far. If the connection ends, Run ends the command and returns an error wrapping
-// jsonrpc2.ErrClosed.
+// Run runs a command in a tool call. It announces the tool call, shows the command in it, live if the client supports
+// that, and ends it: as completed if the command exits with code 0, as cancelled if ctx is done (v2 only), and as
+// failed otherwise. The agent may send further updates of the tool call but does not have to. In all other respects,
+// Run is like Client.Run: it kills the command if its timeout expires, it releases the terminal, and if it fails, the
+// result holds everything known so far. If the connection ends, Run terminates the command and returns an error
+// wrapping jsonrpc2.ErrClosed.
 //
-// If the client has not sent initialize yet, Run returns an acpterm.CapabilityError.
+// Run returns an acpterm.CapabilityError if the client has not sent initialize yet.
 //
 // Run returns once everything has been sent to the client. If the client does not read, Run waits for up to
-// ClientOptions.Grace and then returns an error. If no part of the tool call has been sent by then, none will be sent.
+// ClientOptions.Grace and then returns an error. If none of the tool call has been sent by then, none of it will be.
 // The command itself never waits for the client.
 func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallResult, err error) {
 	client := ts.client.Load()

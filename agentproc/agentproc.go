@@ -1,5 +1,5 @@
-// Package agentproc runs an agent's process. Start starts the agent from an exec.Cmd and returns a connection to its
-// standard output and input. Close shuts down the agent gracefully, together with all processes started by it.
+// Package agentproc runs an agent as a child process. Start starts it from an exec.Cmd and returns a connection to its
+// standard input and output. Close shuts it down gracefully, together with all processes it has started.
 //
 //	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
 //	rest := h.Filter(ctx, agent) // h is an acpterm.Handler
@@ -31,30 +31,30 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Options configure Start. The zero value is ready to use.
+// Options holds the options of Start. The zero value is ready to use.
 type Options struct {
-	// Grace is how long to wait for the agent to exit after closing its standard input, and then again for its
+	// Grace is the maximum time to wait for the agent to exit once its standard input is closed, and again for its
 	// remaining processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
 	Grace time.Duration
 
 	// Stderr, if non-nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
 	// ending. The agent chooses the text, so see package display before showing it to a user. Lines over 16 KiB are
-	// split. Stderr is called in order on a single goroutine. It must not call Close or Kill, which wait for it. Panics
-	// are logged. The agent never waits for Stderr: after 1 MiB of queued lines, further lines are dropped and their
-	// number is logged. If nil, lines are logged to Logger at level Info. Stderr is not used if exec.Cmd.Stderr is set.
+	// split. Stderr is called in order on a single goroutine, and must not call Close or Kill, which wait for it.
+	// Panics are logged. A slow hook never delays the agent: while 1 MiB of lines is queued, new ones are dropped and
+	// counted in the log. If nil, lines are logged to Logger at level Info. It is ignored if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger is used to log the agent's standard error if Stderr is nil, and the number of dropped lines. The default
-	// is slog.Default(), which is also where panics of Stderr are always logged.
+	// Logger logs the agent's standard error if Stderr is nil, and the number of dropped lines. It defaults to
+	// slog.Default(), which is also where panics of Stderr are logged in any case.
 	Logger *slog.Logger
 }
 
-// Process represents an agent's process and all processes started by it. It is also the connection to the agent, for
-// Handler.Filter of acpterm: Read reads from the agent's standard output, and Write writes to its standard input. It is
-// safe for concurrent use by multiple goroutines.
+// A Process represents an agent and all processes started by it. It also serves as the connection to the agent, for use
+// with acpterm's Handler.Filter: Read reads from the agent's standard output, and Write writes to its standard input.
+// It is safe for concurrent use by multiple goroutines.
 //
-// When the agent exits by itself, its remaining processes are ended as by Close, starting with SIGTERM, so that Read
-// reaches the end of the output.
+// If the agent exits by itself, its remaining processes are terminated in the same way as by Close, starting with
+// SIGTERM, so Read always reaches the end of the output.
 type Process struct {
 	cmd       *exec.Cmd
 	grace     time.Duration
@@ -92,21 +92,21 @@ const (
 	maxRestWait = time.Second
 )
 
-// Start starts an agent. cmd is used as by exec.Cmd.Start, but Stdin and Stdout must be nil. The Process owns cmd from
-// then on, even if Start fails: do not call its methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr
-// or Options.Stderr is set, lines on standard error are logged. If options is nil, the defaults are used.
+// Start starts an agent. It uses cmd like exec.Cmd.Start, except that Stdin and Stdout must be nil. From then on, the
+// Process owns cmd, even if Start fails, so do not call its methods, and read cmd.ProcessState only after Done.
+// Standard error is logged unless cmd.Stderr or Options.Stderr is set. If options is nil, the defaults are used.
 //
-// On Unix, the agent leads its own session, in addition to the attributes in cmd.SysProcAttr. Close finds processes
+// On Unix, the agent leads its own session, in addition to any attributes in cmd.SysProcAttr, and Close finds processes
 // that have left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. If the
-// host dies, the agent's standard input ends, and on Windows the agent ends too. Manager.Reaped does not support
-// agents: in a host that reaps every child, Wait returns ErrExitLost on Linux before 6.15.
+// host dies, the agent sees the end of its standard input, and on Windows it is also terminated. Manager.Reaped does
+// not support agents: if the host reaps every child, Wait returns ErrExitLost on Linux before 6.15.
 //
-// ctx limits the call but not the agent's lifetime. Call Close to end the agent. If cmd comes from exec.CommandContext,
-// its context kills the agent's process when done, as in os/exec. The remaining processes then end as after an exit.
+// ctx limits the call but not the agent, which runs until Close is called. If cmd comes from exec.CommandContext, its
+// context kills the agent's process when done, as in os/exec. The remaining processes are then terminated too.
 //
-// Start returns an *acpterm.Error. Its kind is ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
+// Errors are of type *acpterm.Error. The kind is ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
 // "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
-// ErrNotExecutable; or ErrInternal. The error of os/exec can be found with errors.Is and errors.As.
+// ErrNotExecutable; or ErrInternal. Use errors.Is and errors.As to find the underlying error of os/exec.
 func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
 	if err := check(ctx, cmd); err != nil {
 		return nil, err
@@ -221,8 +221,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads from the agent's standard output and returns io.EOF at its end. The remaining output can still be read
-// after the agent has ended.
+// Read reads from the agent's standard output. It returns io.EOF at the end. Any output left unread when the agent
+// exits can still be read.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -244,15 +244,15 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It blocks while the agent is not reading. Close unblocks a pending Write,
-// and subsequent calls return os.ErrClosed.
+// Write writes to the agent's standard input. It blocks while the agent is not reading. Close unblocks pending calls,
+// and subsequent ones return os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the agent's process ID. After Done, it may be reused by another process.
+// PID returns the agent's process ID. Once Done is closed, the system may reuse it for another process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the agent has exited and its other processes have ended or been given up.
-// Lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr, until Close returns.
+// Done returns a channel that is closed once the agent has exited and its other processes are gone or have been given
+// up on. Until Close returns, lines may still be queued for Options.Stderr, or bytes for cmd.Stderr.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
 // Wait waits until Done is closed and returns the agent's exit status. It returns ErrCancelled if ctx is done first,
@@ -273,21 +273,21 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 	return status, nil
 }
 
-// Close ends the agent and all processes started by it. It closes the agent's standard input, waits up to Grace for the
-// agent to exit, sends SIGTERM to the remaining processes of the tree, waits up to Grace again, and sends SIGKILL. The
-// agent's output can be read until then.
+// Close shuts down the agent and all processes started by it. It closes the agent's standard input, waits up to Grace
+// for the agent to exit, sends SIGTERM to the remaining processes, waits up to Grace again, and sends SIGKILL. The
+// agent's output can be read throughout.
 //
 // When Close returns, all of the agent's processes, goroutines and files are gone, except for processes still running
-// ten seconds after SIGKILL. In that case, Close returns ErrSurvivors with the processes in Error.PIDs, and if the
-// agent's own process is one of them, a goroutine keeps waiting for it. Subsequent calls wait for the first and return
-// the same error. If the agent has exited by itself and left no processes, Close does nothing.
+// ten seconds after SIGKILL. In that case, Close returns ErrSurvivors and lists the processes in Error.PIDs. If the
+// agent's own process is among them, a goroutine keeps waiting for it. Subsequent calls wait for the first and return
+// the same error. Close does nothing if the agent has exited by itself and left no processes.
 func (p *Process) Close() error {
 	p.closing.Set()
 	<-p.closed.Done()
 	return p.closeErr
 }
 
-// Kill is like Close, but sends SIGKILL to the tree immediately. It can be called while Close is waiting.
+// Kill is like Close, but sends SIGKILL to all processes immediately. It may be called while Close is waiting.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

@@ -9,7 +9,7 @@ import (
 
 // A TraceLine is a line read from or written to a connection.
 type TraceLine struct {
-	// Sent reports whether this side wrote the line. Otherwise, it read the line.
+	// Sent reports whether the line was written to the connection, rather than read from it.
 	Sent bool
 	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
 	Text []byte
@@ -23,11 +23,11 @@ type tracedConn struct {
 	received, sent lineTrace
 }
 
-// Trace returns a connection that calls a hook with each line read or written, for logging. Lines contain the agent's
-// messages and the output of commands, and may contain secrets. The hook is called on the reading and the writing
-// goroutine, which wait for it, and never concurrently for one direction. Panics of the hook are logged.
+// Trace returns a connection that calls trace with each line read or written, for example to log it. Lines contain the
+// agent's messages and the output of commands, so they may contain secrets. The hook is called on the goroutine that
+// reads or writes, which waits for it, and never concurrently for the same direction. Panics of the hook are logged.
 //
-// There must be only a single reader. Writers should write whole lines, as acpterm's Handler.Filter does.
+// Only one goroutine at a time may read. Writers should write whole lines, as acpterm's Handler.Filter does.
 func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},

@@ -1,6 +1,6 @@
-// Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send the output
-// of such commands in session/update, either with ACP v2's terminal_update and terminal_output_chunk (experimental,
-// like v2) or by the _meta convention used by agents on v1.
+// Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send their
+// output in session/update notifications, either as ACP v2's terminal_update and terminal_output_chunk (experimental,
+// like v2) or by the _meta convention of agents on v1.
 //
 // With jsonrpc2, wrap your handler with [Terminals.Handler]:
 //
@@ -8,13 +8,13 @@
 //	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent))
 //	conn := jsonrpc2.NewConn(ctx, rest, terminals.Handler(yours))
 //
-// With another library, call [Terminals.Update] with the params of each session/update, in order.
+// With another library, pass the params of each session/update to [Terminals.Update], in order.
 //
-// Use [Advertise] to add the convention to the capabilities sent with initialize, so that agents on v1 follow it.
-// acpterm.HandlerOptions.Created is called with each of the terminals. Use the Attached method of acpterm.Terminal to
-// tell them from the client's own terminals. They have no local process and are not subject to the policy, but they
-// count towards the Manager's quotas. If a quota is full, the terminal that ended first is released to make room. Kill
-// asks the agent to end the command, whereas a release only forgets the terminal.
+// To make agents on v1 follow the convention, use [Advertise] to add it to the capabilities sent with initialize.
+// acpterm.HandlerOptions.Created is called with each of these terminals, and acpterm.Terminal's Attached method tells
+// them from the client's own. They have no local process and are not subject to the policy, but they do count towards
+// the Manager's quotas. When a quota is full, the terminal that ended first is released to make room. Kill asks the
+// agent to terminate the command, whereas a release merely forgets the terminal.
 package agentterm
 
 import (
@@ -35,9 +35,9 @@ import (
 
 // The methods used between a client and the agent.
 const (
-	// MethodUpdate is the notification sent by the agent. Pass its params to Terminals.Update.
+	// MethodUpdate is a notification sent by the agent. Pass its params to Terminals.Update.
 	MethodUpdate = "session/update"
-	// MethodCancel is the request sent by the client to end a command, in ACP v2 (schema type CancelTerminalRequest).
+	// MethodCancel is sent by the client to terminate a command, in ACP v2 (schema type CancelTerminalRequest).
 	MethodCancel = "terminal/cancel"
 )
 
@@ -47,16 +47,16 @@ const (
 	maxText = 64 << 10 // each for the command, the directory and the metadata
 )
 
-// Options configure Terminals. The zero value is ready to use.
+// Options holds the options of Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel sends a MethodCancel request to the agent and returns its error. It is called by acpterm.Terminal's Kill,
-	// but only for terminals that the agent allows the client to cancel. If nil, the request is sent over the
-	// connection of Terminals.Handler. If that is not used either, Kill returns acpterm.ErrNotCancellable.
+	// Cancel sends a MethodCancel request to the agent and returns its error. It is called by acpterm.Terminal's Kill
+	// for terminals that the agent allows the client to cancel. If nil, the request is sent over the connection of
+	// Terminals.Handler. If Handler is not used either, Kill returns acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals holds the agent's terminals of a connection. It is safe for concurrent use by multiple goroutines. The
-// updates of a terminal are applied in the order of the calls.
+// Terminals holds a connection's agent terminals. It is safe for concurrent use by multiple goroutines. A terminal's
+// updates are applied in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
@@ -87,14 +87,14 @@ type terminal struct {
 	announced   bool // a terminal_info was received
 }
 
-// New returns the Terminals of the Handler's connection. If options is nil, the defaults are used.
+// New returns the Terminals of h's connection. If options is nil, the defaults are used.
 func New(h *acpterm.Handler, options *Options) *Terminals {
 	return &Terminals{
 		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
 	}
 }
 
-// Advertise adds to the capabilities for initialize that the client shows terminals by the convention of v1.
+// Advertise modifies the capabilities for initialize to say that the client shows terminals by the convention of v1.
 func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta = maps.Clone(c.Meta)
 	if c.Meta == nil {
@@ -103,9 +103,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the ids of all terminals in the content of a tool call, both the client's and the agent's.
-// content can be an array of the schema type ToolCallContent, or a single item as in ACP v2's tool_call_content_chunk.
-// For any other content, ToolCallTerminals returns nil.
+// ToolCallTerminals returns the IDs of all terminals in a tool call's content, both the client's and the agent's. The
+// content may be an array of the schema type ToolCallContent, or a single item as in ACP v2's tool_call_content_chunk.
+// For anything else, ToolCallTerminals returns nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))
@@ -113,13 +113,13 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	return ids
 }
 
-// Update applies the params of a session/update of ACP v1 or v2. It returns the ids of the agent's terminals in the
-// update, or nil if the update is about something else. A terminal is created by its first update. Once it has been
-// released, only an update announcing its command creates it again: terminal_info on v1, a command on v2.
+// Update applies the params of a session/update of ACP v1 or v2. It returns the IDs of the agent's terminals in the
+// update, or nil if it is about something else. A terminal is created by its first update. Once released, it is created
+// again only by an update announcing its command: terminal_info on v1, a command on v2.
 //
-// An unusable update changes nothing and returns an error: acpterm.ErrInvalidParams, also for one of the client's own
-// terminals, even a released one, or an error of acpterm.Handler's Attach. If a notification is about several
-// terminals, the updates before the unusable one are kept.
+// If an update cannot be used, Update changes nothing and returns an error: either acpterm.ErrInvalidParams, also for
+// the client's own terminals and even after their release, or an error of acpterm.Handler's Attach. If a notification
+// is about several terminals, the updates before the unusable one still apply.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
 	session, all, err := updates.Read(params)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes all messages to next. Updates
-// that cannot be used are logged. If Options.Cancel is nil, Kill sends its request to the agent over this connection.
+// Handler returns a handler that calls Update for each session/update and passes all messages on to next. Unusable
+// updates are logged. Unless Options.Cancel is set, Kill sends its request to the agent over the handler's connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
 
 type handler struct {

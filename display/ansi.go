@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// StripANSI removes the escape sequences of terminals (ECMA-48) from text: colours and cursor movements (CSI), titles
-// and hyperlinks (OSC), other strings (DCS, SOS, PM, APC) and two-byte sequences. It also removes sequences introduced
-// by a C1 control character, U+0080 to U+009F, and these characters themselves. The visible text of a hyperlink is
-// kept.
+// StripANSI removes terminal escape sequences (ECMA-48) from text: colours and cursor movements (CSI), titles and
+// hyperlinks (OSC), other strings (DCS, SOS, PM, APC) and two-byte sequences. It also removes sequences introduced by a
+// C1 control character, U+0080 to U+009F, as well as these characters themselves. A hyperlink's visible text is kept.
 //
-// An unfinished sequence at the end is removed. A string hides everything up to its end, as it does on a terminal. OSC
-// also ends at BEL, and before a line end. Other control characters are kept, including carriage returns and
+// An unfinished sequence at the end is removed. As on a terminal, a string hides everything up to its end, except that
+// OSC also ends at BEL and before a line end. Other control characters are kept. This includes carriage returns and
 // backspaces, so text overwritten by a program precedes its replacement. Use Visible to escape them.
 //
-// Valid UTF-8 stays valid. A byte C2 without a continuation byte is replaced by U+FFFD, or removed if it is at the end
-// of text. Other bytes of invalid UTF-8 are kept.
+// Valid UTF-8 stays valid. A byte C2 without a continuation byte is replaced by U+FFFD, or removed at the end of text.
+// Other bytes of invalid UTF-8 are kept.
 func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
-// ANSIStripper is like StripANSI, for text in chunks that may be cut anywhere. The zero value is ready to use. Its
-// method must not be called concurrently.
+// An ANSIStripper does the work of StripANSI for text that arrives in chunks, which may be cut anywhere. The zero value
+// is ready to use. It is not safe for concurrent use.
 type ANSIStripper struct {
-	// KeepColours keeps colours and attributes such as bold (SGR), but not blinking and concealed text. The stripper
-	// writes its own sequences for them and resets them at the end of each line and of each result of Strip, so callers
-	// can insert text before each line and after each chunk. A command can still make the background the colour of its
+	// KeepColours keeps colours and attributes such as bold (SGR), but not blinking or concealed text. The stripper
+	// writes its own sequences for them and resets them at the end of each line and of each chunk, so callers can
+	// insert text before any line or chunk. Note that a command can still make the background the same colour as its
 	// text.
 	KeepColours bool
 
@@ -54,8 +53,8 @@ const (
 	ansiLead = 0xc2 // the first byte of the characters of C1, and of 32 others, in UTF-8
 )
 
-// Strip returns the next chunk without escape sequences. If a sequence continues in the next chunk, the next call
-// removes the rest. Except for kept colours, the joined results equal StripANSI of the joined chunks.
+// Strip returns the next chunk without escape sequences. A sequence may continue in the next chunk, in which case the
+// next call removes the rest. Apart from kept colours, the joined results equal StripANSI of the joined chunks.
 func (s *ANSIStripper) Strip(chunk string) string {
 	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
 	if isPlain && s.isText() && s.style == (style{}) {

@@ -1,11 +1,11 @@
-// Package display makes text chosen by an agent safe to show to a user: no part of it is invisible, controls a
-// terminal, changes the order of other text, or pushes the rest off the screen.
+// Package display makes text chosen by an agent safe to show to a user, so that no part of it is invisible, controls
+// the terminal, reorders other text, or pushes the rest off the screen.
 //
 //	fmt.Println("$ " + display.Visible(t.Command().String(), 200)) // on one line
 //	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives
 //	text, omitted := display.Question(q, 4096)                     // for a dialog
 //
-// The results must be shown unchanged. All functions are safe for concurrent use.
+// The results must be shown as they are. All functions are safe for concurrent use.
 package display
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Visible returns text in which every character that is invisible by itself or affects how other characters are shown
-// has been escaped as in a Go string: control characters and line ends, directional marks, all blanks except the space,
-// characters without a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result is longer than most
-// bytes, its middle is replaced by the number of omitted bytes. If most is 0, the length is unlimited.
+// Visible escapes the characters of text that are invisible by themselves or affect how other characters are shown, as
+// in a Go string: control characters and line ends, directional marks, all blanks except the space, characters without
+// a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result is longer than most bytes, its middle
+// is replaced by the number of omitted bytes. If most is 0, the length is unlimited.
 func Visible(text string, most int) string {
 	shown, _ := show(text, most, "")
 	return shown
 }
 
-// Quote is like Visible, but returns the text in double quotes, and also escapes double quotes and backslashes. The
+// Quote is like Visible, but encloses the text in double quotes, and also escapes double quotes and backslashes. The
 // result is exact and cannot be mistaken for the surrounding text.
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown
 }
 
-// Question describes the command of a question to the user, in lines: the program, arguments or shell line, directory,
-// variables set by the agent, Unverified files, and the reason. Values are formatted as by Quote. most is the maximum
-// length of the arguments or shell line in bytes, while the variables get half of it and all other values a sixth.
-// Longer values are cut and show the size of the omitted part. omitted is the total number of bytes left out, in which
-// case the user should be able to see Question(q, 0), which omits nothing.
+// Question describes a question's command to the user, one item per line: the program, arguments or shell line,
+// directory, variables set by the agent, Unverified files, and the reason. Values are formatted by Quote. most limits
+// the arguments or the shell line, in bytes. The variables get half of that, and all other values a sixth. Longer
+// values are cut and show the size of the omitted part. omitted is the total number of bytes left out. Unless it is 0,
+// the user should be able to see Question(q, 0), which omits nothing.
 func Question(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	line := func(what, shown string, left int) {

@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Follow writes a terminal's output to w as it arrives, in the form of ANSIStripper, so w can be the user's terminal.
-// It returns when Terminal.Follow ends or ctx is done, or with the error of w. A slow w misses output, but does not
-// delay the command. If the output of an agent's terminal is replaced, the new output is written after the old.
+// Follow writes a terminal's output to w as it arrives, stripped by an ANSIStripper, so w can be the user's terminal.
+// It returns when Terminal.Follow ends, ctx is done, or w returns an error. A slow w misses output but never delays the
+// command. If the output of an agent's terminal is replaced, the new output is written after the old.
 func Follow(ctx context.Context, w io.Writer, t *acpterm.Terminal) error {
 	var text ANSIStripper
 	for chunk := range t.Follow(ctx, 0) {

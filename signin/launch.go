@@ -63,7 +63,7 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 }
 
 // RefusedVariables returns the names of the method's variables whose values are allowed by neither policy.SafeVariables
-// nor options.AllowVariables. Run fails for a method with such variables. options may be nil.
+// nor options.AllowVariables. Run fails if there are any. options may be nil.
 func (m Method) RefusedVariables(options *Options) (names []string) {
 	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
 	for _, v := range m.Env {

@@ -17,24 +17,24 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// CodeRequired is the code of an agent's error if a request requires the user to be signed in (schema type ErrorCode).
+// CodeRequired is the error code an agent uses if the user must sign in before a request (schema type ErrorCode).
 const CodeRequired = -32000
 
-// A Method is a way to sign in offered by an agent: the client runs the agent's program in a terminal, and the user
-// answers its questions there (schema type AuthMethodTerminal). All text comes from the agent, so see package display
-// before showing ID, Name or Description. Do not call authenticate or auth/login with its ID.
+// A Method is a way to sign in offered by an agent: the client runs the agent's program in a terminal, where the user
+// answers its questions (schema type AuthMethodTerminal). Do not call authenticate or auth/login with its ID. All text
+// comes from the agent, so see package display before showing ID, Name or Description.
 type Method struct {
-	// ID is unique and not empty.
+	// ID is unique and never empty.
 	ID string
-	// Name and Description are shown to users. Both may be empty.
+	// Name and Description are for the user. Either may be empty.
 	Name, Description string
-	// Args holds the arguments to append to those that the agent was started with.
+	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env overrides the environment that the agent was started with. Names are unique.
+	// Env overrides variables in the environment used to start the agent. Names are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand, if non-nil, is a program and its arguments to run instead of the agent's program, in which case
-	// Args is nil. It can be any program. Agents name it in _meta["terminal-auth"], as was common before methods had
-	// the type "terminal". Methods of that type cannot choose a program and always have a nil LegacyCommand.
+	// LegacyCommand, if non-nil, is a command line to run instead of the agent's program, and Args is nil. It can be
+	// any program. Agents put it in _meta["terminal-auth"], as was common before methods had the type "terminal".
+	// Methods of that type cannot choose a program, so their LegacyCommand is always nil.
 	LegacyCommand []string
 }
 
@@ -60,12 +60,12 @@ var shapes = map[uint16]shape{
 	2: {id: "methodId", env: readEnvArray},
 }
 
-// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2.
-// Methods of other types are left out.
+// ReadMethods returns the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2. It
+// skips methods of other types.
 //
-// As the schema requires, malformed methods are left out too. ReadMethods then returns the others together with an
-// *acpterm.Error of kind ErrInvalidParams whose Field names the first malformed one, such as "authMethods[1].env". If
-// the version is neither 1 nor 2, or authMethods is not an array, only an error is returned.
+// As the schema requires, malformed methods are skipped too. In this case, ReadMethods returns the other methods along
+// with an *acpterm.Error of kind ErrInvalidParams, whose Field names the first malformed one, such as
+// "authMethods[1].env". If the version is neither 1 nor 2 or authMethods is not an array, it returns only an error.
 func ReadMethods(initializeResult []byte) ([]Method, error) {
 	result := wire.ReadObject(initializeResult)
 	if err := result.Err(); err != nil {
@@ -255,8 +255,8 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether err is an agent's answer that the user must sign in first, which is a *jsonrpc2.Error with
-// CodeRequired. JSON-RPC uses this code for any server error, so offer to sign in, but do not assume anything else.
+// IsRequired reports whether err means that the user must sign in first: it is a *jsonrpc2.Error with CodeRequired.
+// JSON-RPC uses this code for any server error, so offer to sign in, but do not assume anything else.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

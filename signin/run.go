@@ -14,48 +14,48 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configure Run. A nil *Options is equivalent to the zero value, which is ready to use.
+// Options holds the options of Run. A nil *Options is equivalent to the zero value, which is ready to use.
 type Options struct {
-	// Manager runs the program, so that it appears in the manager's views. The manager's policies, sandbox, limits and
-	// records apply. If nil, Run uses its own manager without any of these. That manager leaves deliberately detached
-	// processes running, such as a browser (see acpterm.Options.KeepDetached).
+	// Manager, if non-nil, runs the program, which then appears in the manager's views and is subject to its policies,
+	// sandbox, limits and records. By default, Run uses a manager of its own without any of these. Except on Windows,
+	// it leaves deliberately detached processes running, such as a browser (see acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session is the program's session in the manager. It must not be open, because Run opens it with the agent's
-	// environment and directory, and closes it. It must not be one of the agent's sessions, as the agent could then
+	// Session is the program's session in the manager. It must not be open yet, because Run opens it with the agent's
+	// environment and directory, and closes it when done. Never use one of the agent's sessions, or the agent could
 	// read the terminal. If empty, a random session is used.
 	Session acpterm.SessionID
 
 	// PTY specifies the terminal's size and TERM. The program is always treated as attended.
 	PTY acpterm.PTYOptions
 
-	// Started, if non-nil, is called with the program's terminal once the program is running. It can be used, for
-	// example, to resize the terminal with the user's by calling Terminal.Resize. Run waits for it to return.
+	// Started, if non-nil, is called with the program's terminal once the program is running. It is useful, for
+	// example, for resizing the terminal along with the user's by Terminal.Resize. Run waits for it to return.
 	Started func(*acpterm.Terminal)
 
 	// AllowVariables lists the variables that a method may set in addition to policy.SafeVariables, in the form of
-	// policy.AllowVariables. If a method sets any other variable, Run fails without running anything. Otherwise an
-	// agent could, for example, use LD_PRELOAD to load a library into the first program of the embedder's command line,
-	// which may be the one confining the agent. "*" allows all variables.
+	// policy.AllowVariables. If a method sets any others, Run fails without running anything. Otherwise, an agent
+	// could, for example, use LD_PRELOAD to load a library into the first program of the host's command line, which may
+	// be the very program that confines the agent. "*" allows all variables.
 	AllowVariables []string
 
-	// AllowLegacyCommand allows methods with a LegacyCommand, which may run any program chosen by the agent. If false,
-	// Run fails for such methods without running anything.
+	// AllowLegacyCommand permits methods with a LegacyCommand, which may run any program the agent chooses. Unless it
+	// is set, Run fails for such methods without running anything.
 	AllowLegacyCommand bool
 }
 
-// Error is returned by Run if a method did not succeed. errors.Is and errors.As also find Err.
+// An Error is returned by Run if the user was not signed in. errors.Is and errors.As also find Err.
 type Error struct {
 	// Method is the method's ID.
 	Method string
-	// Status is the program's exit status, or nil if the program did not run or its end was not observed.
+	// Status is the program's exit status. It is nil if the program did not run or its exit was not observed.
 	Status *acpterm.TerminalExitStatus
-	// Err is the reason why the program did not run, was ended, or could not be ended completely. In the last case,
-	// Status may be exit code 0. Err is nil if the program ended by itself with another status.
+	// Err explains why the program did not run, was terminated, or left processes that could not be killed, in which
+	// case Status may be exit code 0. It is nil if the program exited by itself with another status.
 	Err error
 }
 
-// Error returns a message with the method and the reason, or else the status.
+// Error implements the error interface. The message includes the method and either the reason or the status.
 func (e *Error) Error() string {
 	reason := "how it ended is not known"
 	switch {
@@ -72,27 +72,27 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Run signs in with a method. It runs the agent's program on a PTY in the agent's directory, with the agent's arguments
 // followed by the method's, and the agent's environment overridden by the method's. It returns nil only if the program
-// exits with code 0. The protocol requires the agent to be started again afterwards.
+// exits with code 0. The agent must then be started again, as the protocol requires.
 //
 // agent is an exec.Cmd like the one used to start the agent, but not the one passed to agentproc.Start, which has
-// modified it. Run only reads its Path, Args, Env and Dir. If Args[0] differs from Path, it is not used.
+// modified it. Run reads only Path, Args, Env and Dir, and ignores Args[0], even if it differs from Path.
 //
-// Run copies the program's output to term byte for byte, and input from term to the program, until it returns. term
+// Until it returns, Run copies the program's output to term byte for byte, and input from term to the program. term
 // should be the user's terminal in raw mode. If Read returns io.EOF, Run sends "\x04" to end the program's input. Any
-// other error of term ends the program. When Run returns, a Read is still pending, and the bytes read by it are lost,
-// so the Read of term should be interruptible. A pending Write is waited for. If Options.Manager is set, term may be
-// nil, in which case the user answers through a view or through Terminal.Write.
+// other error of term terminates the program. A pending Write is waited for, but a Read is still pending when Run
+// returns, and any bytes it reads are lost, so it should be possible to interrupt term's Read. If Options.Manager is
+// set, term may be nil, and the user answers through a view or through Terminal.Write.
 //
-// Cancelling ctx ends the program by the steps of the manager's Escalation. No other timeout applies. After Run has
-// returned, none of the program's processes remain, except for those listed in the error.
+// Cancelling ctx terminates the program in the steps of the manager's Escalation. No other timeout applies. When Run
+// returns, the program's processes are gone, except for detached ones (see Options.Manager) and those in the error.
 //
-// Run returns an *Error whose Err is an *acpterm.Error or the error of a Read or Write of term. Its kind is
+// Errors are of type *Error. Their Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
 // ErrInvalidParams if the agent, method or session cannot be used; ErrDenied if refused by the manager's policies,
-// because of a LegacyCommand or because of RefusedVariables, which are named; ErrCommandNotFound; ErrNotExecutable;
-// ErrCancelled if ctx was done first; ErrSurvivors; or another kind returned by Manager.Create, for example with
+// because of a LegacyCommand, or because of RefusedVariables, which are named; ErrCommandNotFound; ErrNotExecutable;
+// ErrCancelled if ctx was done first; ErrSurvivors; or another kind returned by Manager.Create, such as with
 // errors.ErrUnsupported where commands cannot have a PTY. Errors never contain the values of variables or typed input.
 //
-// Run may be called concurrently, with a different term each time.
+// Run may be called concurrently, as long as each call has its own term.
 func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, options *Options) error {
 	status, err := run(ctx, agent, method, term, cmp.Or(options, &Options{}))
 	if err == nil && status != nil && status.Success() {

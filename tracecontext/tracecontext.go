@@ -1,11 +1,11 @@
-// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the W3C Trace Context
-// and W3C Baggage formats:
+// Package tracecontext reads the trace context that an agent sends in a request's _meta, in the W3C Trace Context and
+// W3C Baggage formats:
 //
 //	if from := tracecontext.Read(t.Request().Meta); from != nil {
 //		logger.Info("started", "trace_id", from.TraceID(), "span_id", from.SpanID())
 //	}
 //
-// Parsing is strict, because the values end up in the host's records and telemetry. To create spans, use module otel.
+// Parsing is strict because the values end up in the host's records and telemetry. To create spans, use module otel.
 package tracecontext
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Context identifies the trace of a request. Each field is a valid W3C header or empty.
+// A Context identifies the trace that a request belongs to. Each field is either a valid W3C header or empty.
 type Context struct {
-	// Parent is the traceparent: a version, the trace ID, the ID of the agent's span, and flags. For versions after 00,
-	// it contains only the part common to all versions. It is empty if the request has only Baggage.
+	// Parent is the traceparent: a version, the trace ID, the ID of the agent's span, and flags. For versions later
+	// than 00, it holds only the part common to all versions. It is empty if the request has nothing but Baggage.
 	Parent string
-	// State is the tracestate. It is empty if Parent is.
+	// State is the tracestate. It is always empty if Parent is.
 	State   string
 	Baggage string
 }
@@ -45,8 +45,8 @@ func (c *Context) SpanID() string {
 const maxTraceValue = 8192
 
 // Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (see its
-// Extensibility page). Malformed values, values longer than 8 KiB, and a tracestate without a traceparent are ignored.
-// If no valid value remains, Read returns nil. In events, the _meta of a create is in Subject.Meta.
+// Extensibility page). It ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent,
+// and returns nil if nothing is left. In events, the _meta of a create request is found in Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {

@@ -1,6 +1,6 @@
-// Package usershell reads the user's shell settings, for programs embedding acpterm. A program started from a desktop
-// lacks the directories added to PATH by the start-up files of the login shell. [LoginEnvironment] runs that shell once
-// and returns its environment, and [KnownShell] returns a shell by its name in an editor's settings:
+// Package usershell reads the user's shell settings for programs that embed acpterm. A program started from the desktop
+// lacks the directories that the login shell's start-up files add to PATH. [LoginEnvironment] runs that shell once and
+// returns its environment. [KnownShell] returns a shell by its name in an editor's settings:
 //
 //	login, err := usershell.LoginEnvironment(ctx, nil)
 //	shell, err := usershell.KnownShell("zsh")
@@ -44,9 +44,9 @@ const gitBash = "git-bash"
 
 // KnownShell returns a shell by its name in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login, fish or
 // pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default distribution)
-// or git-bash. git-bash is looked up immediately, next to the git.exe in the PATH of this process, whereas the other
-// shells are looked up by each create. For other names, or if the shell does not exist on this system, KnownShell
-// returns an *acpterm.Error of kind acpterm.ErrInternal.
+// or git-bash. git-bash is looked up immediately, next to the git.exe in this process's PATH, whereas the other shells
+// are looked up each time a terminal is created. If the name is unknown or the shell does not exist on this system,
+// KnownShell returns an *acpterm.Error of kind acpterm.ErrInternal.
 func KnownShell(name string) (acpterm.Shell, error) {
 	known, ok := knownShells[name]
 	switch {

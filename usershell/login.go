@@ -18,41 +18,41 @@ import (
 	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 )
 
-// LoginOptions configure the login shell. A nil *LoginOptions is equivalent to the zero value, which is ready to use.
+// LoginOptions holds the options of LoginEnvironment. A nil *LoginOptions is equivalent to the zero value.
 type LoginOptions struct {
-	// Shell is the absolute path of the shell, which should be sh, bash, zsh, fish, or another shell accepting the
-	// options -l, -i and -c and having their pipes and single quotes. If empty, SHELL of Env is used, or else the
-	// user's shell in /etc/passwd, or else /bin/sh. Shell is ignored on Windows.
+	// Shell is the absolute path of the shell: sh, bash, zsh, fish, or any other shell with their pipes, single quotes
+	// and options -l, -i and -c. It defaults to SHELL in Env, then to the user's shell in /etc/passwd, and then to
+	// /bin/sh. Shell is ignored on Windows.
 	Shell string
-	// Dir is the absolute path of the shell's starting directory. The default is the user's home. Dir is ignored on
+	// Dir is the absolute path of the shell's starting directory. It defaults to the user's home, and is ignored on
 	// Windows.
 	Dir string
 	// Env is the shell's initial environment, as "NAME=value". If nil, the current process's environment is used.
 	Env []string
-	// Timeout limits the shell's run time. The default is 10 seconds.
+	// Timeout is the shell's maximum run time. The default is 10 seconds.
 	Timeout time.Duration
 }
 
-// LoginEnv is the environment of a login shell. It is safe for concurrent use by multiple goroutines.
+// A LoginEnv is the environment of a login shell. It is safe for concurrent use by multiple goroutines.
 type LoginEnv struct {
 	spec loginshell.Spec
 	env  []string
 }
 
-// LoginEnvironment runs the user's login shell as an interactive shell and returns the environment created by its
-// start-up files. This takes as long as opening a terminal, so call it once, before an agent needs it.
+// LoginEnvironment runs the user's login shell as an interactive shell and returns the environment set up by its
+// start-up files. This takes as long as opening a terminal, so call it once, before an agent needs the result.
 //
-// The shell has its own session and no terminal. ACPTERM_LOGIN_ENVIRONMENT is set to 1, so that start-up files can test
-// for it. The shell's output is discarded. Once the environment has been read, the running processes get SIGHUP and, a
-// second later, SIGKILL. Only processes with their own session that do not hold the shell's output are left running,
-// such as ssh-agent, and only if the call succeeds.
+// The shell runs in its own session, without a terminal, and its output is discarded. ACPTERM_LOGIN_ENVIRONMENT is set
+// to 1 so that start-up files can test for it. Once the environment has been read, the processes still running are sent
+// SIGHUP and, a second later, SIGKILL. If the call succeeds, processes such as ssh-agent are left running, provided
+// they have their own session and do not hold the shell's output open.
 //
-// The result does not contain PWD, OLDPWD, SHLVL and _, and its TERM is that of LoginOptions.Env. Windows has no login
-// shell, so the result is the system's environment for programs of a new logon, merged over LoginOptions.Env.
+// The result omits PWD, OLDPWD, SHLVL and _, and its TERM is that of LoginOptions.Env. Windows has no login shell, so
+// there the result is the system's environment for programs of a new logon, merged over LoginOptions.Env.
 //
-// LoginEnvironment returns a *LoginError on failure. After Timeout, or when ctx is done, it returns as soon as the
-// running processes have ended. If the shell's file cannot be read by then, such as because its file system does
-// not respond, it returns ten seconds later.
+// Errors are of type *LoginError. After Timeout, or when ctx is done, LoginEnvironment returns as soon as the running
+// processes have ended. If the shell's file still cannot be read by then, perhaps because its file system does not
+// respond, it returns ten seconds later.
 func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, error) {
 	if options == nil {
 		options = new(LoginOptions)
@@ -72,20 +72,19 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env returns the environment, with unique names, for use in acpterm.CommandOptions.Env. It may
-// contain secrets.
+// Env returns the environment, with unique names, for use as acpterm.CommandOptions.Env. It may contain secrets.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
-// Shell returns the shell's path. It is empty on Windows.
+// Shell returns the shell's path, which is empty on Windows.
 func (l *LoginEnv) Shell() string { return l.spec.Shell }
 
-// In runs the shell again and returns its environment in a directory, given as an absolute path. The shell changes to
-// the directory and runs the hooks that the user's start-up files define for that and for prompts: PROMPT_COMMAND of
-// bash, the functions chpwd and precmd of zsh, and the events of fish. Tools such as direnv and mise use them to set
-// variables. Other shells have no such hooks. On Windows, In returns the result of Env.
+// In runs the shell again and returns its environment in dir, an absolute path. The shell changes to the directory and
+// runs the hooks that the user's start-up files define for that and for prompts: PROMPT_COMMAND in bash, the functions
+// chpwd and precmd in zsh, and events in fish. Tools such as direnv and mise use them to set variables. Other shells
+// have no such hooks. On Windows, In returns the same as Env.
 //
-// The hooks may run commands from files in the directory if the user's tools trust these files. Call In for directories
-// opened by the user, and never for a directory named by an agent. The options and errors are those of
+// If the user's tools trust files in the directory, the hooks may run commands from them. Call In for directories
+// opened by the user, and never for a directory named by an agent. The options and errors are the same as for
 // LoginEnvironment.
 func (l *LoginEnv) In(ctx context.Context, dir string) ([]string, error) {
 	env, err := loginshell.ReadIn(ctx, l.spec, dir)
@@ -114,24 +113,24 @@ func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// LoginFailure is the reason why an environment could not be read. It is an error, for use with errors.Is.
+// A LoginFailure explains why an environment could not be read. It is an error that errors.Is can test for.
 type LoginFailure string
 
 // The possible failures.
 const (
-	// LoginShellNotFound means that the shell's path is relative or not an executable file.
+	// LoginShellNotFound means that the shell's path is relative or does not name an executable file.
 	LoginShellNotFound = LoginFailure(loginshell.NotFound)
 	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, rc, es, nu, xonsh, elvish, pwsh,
 	// true, false, nologin or git-shell.
 	LoginShellUnsupported = LoginFailure(loginshell.Unsupported)
 	// LoginNoDirectory means that the directory is relative, does not exist or cannot be entered.
 	LoginNoDirectory = LoginFailure(loginshell.NoDirectory)
-	// LoginNotStarted means that the system refused to start the shell for any other reason.
+	// LoginNotStarted means that the shell could not be started for any other reason.
 	LoginNotStarted = LoginFailure(loginshell.NotStarted)
-	// LoginNoEnvironment means that the shell ended without writing its environment, because a start-up file exits or
-	// executes a program other than a shell. LoginError.Status is the exit status, if known.
+	// LoginNoEnvironment means that the shell exited without writing its environment, because a start-up file exits or
+	// executes a program other than a shell. LoginError.Status holds the exit status, if known.
 	LoginNoEnvironment = LoginFailure(loginshell.NoDump)
-	// LoginMixedOutput means that other output was mixed into the environment, possibly by a background job.
+	// LoginMixedOutput means that the environment was interspersed with other output, perhaps from a background job.
 	LoginMixedOutput = LoginFailure(loginshell.Garbled)
 	// LoginTooMuchOutput means that the shell wrote more than 16 MiB.
 	LoginTooMuchOutput = LoginFailure(loginshell.TooMuch)
@@ -140,29 +139,29 @@ const (
 	LoginTimedOut = LoginFailure(loginshell.TimedOut)
 	// LoginCancelled means that the context was done. errors.Is also finds ErrCancelled and the context's cause.
 	LoginCancelled = LoginFailure(loginshell.Cancelled)
-	// LoginSurvivors means that the environment was read, but the shell's processes could not be ended. errors.Is also
-	// finds ErrSurvivors, as for every failure with LoginError.PIDs.
+	// LoginSurvivors means that the environment was read, but not all of the shell's processes could be killed.
+	// errors.Is also finds ErrSurvivors, as it does for any failure with LoginError.PIDs.
 	LoginSurvivors = LoginFailure(loginshell.Survivors)
 )
 
-// Error returns the failure as text.
+// Error implements the error interface.
 func (f LoginFailure) Error() string { return string(f) }
 
-// LoginError is returned by LoginEnvironment and LoginEnv.In. It contains neither the shell's output nor the value of
+// A LoginError is returned by LoginEnvironment and LoginEnv.In. It contains neither the shell's output nor the value of
 // any variable other than SHELL.
 type LoginError struct {
 	// Shell is the shell's path.
 	Shell   string
 	Failure LoginFailure
-	// Status is the shell's exit status, or nil if it is unknown or not the cause of the failure.
+	// Status is the shell's exit status. It is nil if unknown or unrelated to the failure.
 	Status *acpterm.TerminalExitStatus
-	// PIDs lists the processes still running ten seconds after SIGKILL.
+	// PIDs lists the processes that were still running ten seconds after SIGKILL.
 	PIDs []int
-	// Err is the underlying error, such as one of the system or of a context. It may be nil.
+	// Err is the underlying error, if any, such as a system error or a context's cause.
 	Err error
 }
 
-// Error returns a message with the shell, the failure and its details.
+// Error implements the error interface. The message includes the shell, the failure and its details.
 func (e *LoginError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "acpterm: login environment: %q: %s", e.Shell, string(e.Failure))
@@ -178,7 +177,7 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failure, the underlying error, and the corresponding kind of acpterm.Error, for errors.Is.
+// Unwrap returns the failure, the underlying error and the corresponding kind of acpterm.Error, for use by errors.Is.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

@@ -1,5 +1,5 @@
-// Package audit writes an audit log of decisions, ends and survivors as lines of JSON. A command runs only once the
-// line allowing it is on disk:
+// Package audit logs decisions, the end of commands, and surviving processes as lines of JSON. A command runs only once
+// the line allowing it is on disk:
 //
 //	log, err := audit.Open("audit.json", roots...)
 //	m, err := acpterm.NewManager(&acpterm.Options{Record: log.Record})
@@ -24,13 +24,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Log writes each event as a line of JSON, in the form of LogEvents with slog.NewJSONHandler. Its Record method should
-// be set as acpterm.Options.Record. Use Open to log to a file, or New for any writer. Several managers may share a Log.
+// A Log writes events as lines of JSON, in the format of LogEvents with a slog.JSONHandler. Set its Record method as
+// acpterm.Options.Record. Use Open to log to a file, or New for any other writer. Several managers may share a Log.
 //
-// Lines that could not be written are kept, up to 16 MiB, and written first the next time, so a temporarily full disk
-// does not cause gaps or partial lines. The file may therefore contain a decision whose Record failed. Its command did
-// not run, as its end shows. Only the first of several failures in a row is reported, using slog. A Log is safe for
-// concurrent use.
+// Lines that cannot be written are kept, up to 16 MiB, and written before any later ones, so a temporarily full disk
+// causes neither gaps nor partial lines. The file may therefore contain a decision whose Record failed. Its command did
+// not run, as the line for its end shows. Only the first of several failures in a row is reported, using slog. A Log is
+// safe for concurrent use by multiple goroutines.
 type Log struct {
 	w     io.Writer
 	sync  func() error // flushes w to disk, or nil if w cannot be flushed
@@ -56,7 +56,7 @@ type batch struct {
 const maxBytes = 16 << 20
 
 // New returns a Log that writes to w. Each call to Write receives whole lines, and calls never overlap. If w has a
-// method Sync() error, like *os.File, a decision counts as recorded once Sync has returned. Pipes, and any other
+// method Sync() error, as *os.File does, a decision is considered recorded once Sync has returned. Pipes, and any other
 // *os.File except regular files, are not synced. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
@@ -77,13 +77,13 @@ func canSync(w io.Writer) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
-// Open returns a Log that appends to a file, creating it if necessary. The file is closed by Close.
+// Open returns a Log that appends to the named file, which is created if necessary and closed by Close.
 //
-// Only the owner may have access to the file. On Unix, Open sets an existing file's mode to 0600, and fails if the file
-// belongs to another user or has more than one hard link. On Windows, access is determined by the file's directory. On
-// all systems, Open fails if the file is not regular, or if, after symbolic links are resolved, it is inside one of the
-// roots, because commands may truncate, replace or move files that they can write to. Errors are of type *acpterm.Error
-// and kind ErrInternal.
+// The file must be accessible only to its owner. On Unix, Open sets an existing file's mode to 0600, and fails if the
+// file belongs to another user or has more than one hard link. On Windows, the file's directory determines access. On
+// all systems, Open fails if the file is not regular, or if it is inside one of the roots, with or without symbolic
+// links resolved, because commands could truncate, replace or move it. Errors are of type *acpterm.Error and kind
+// ErrInternal.
 func Open(path string, roots ...string) (*Log, error) {
 	file, err := openFile(path, roots)
 	if err != nil {
@@ -165,10 +165,10 @@ func ownFile(file *os.File, path string) error {
 	return keepFromOthers(file, info)
 }
 
-// Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns once the line has been
-// written and flushed. If that fails, or ctx is done first, it returns the error, and the line may still be written
-// later. Other events are written in the background, without a flush, so callers do not wait for the disk. While 16 MiB
-// are unwritten, Record waits for the next write and returns its error. After Close, it returns os.ErrClosed.
+// Record writes an event. If the event is an *acpterm.DecisionEvent that allows a command, Record returns once the line
+// has been written and flushed. If that fails, or ctx is done first, it returns an error, but the line may still be
+// written later. Other events are written in the background without a flush, so callers do not wait for the disk. While
+// 16 MiB are unwritten, Record waits for the next write and returns its error. After Close, it returns os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {
@@ -285,8 +285,8 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close writes and flushes all lines, and closes the file if it was opened by Open. It fails if a line cannot be
-// written or flushed. Managers using the Log should be closed first. Further calls return os.ErrClosed.
+// Close writes and flushes all lines, and closes the file if it was opened by Open. It returns an error if a line
+// cannot be written or flushed. Managers using the Log should be closed first. Further calls return os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

@@ -13,10 +13,10 @@ import (
 
 // LogEvents returns a hook for acpterm.Manager.Observe that logs events as structured records: "decision", "end",
 // "survivors", and "input" with the number of bytes typed. The level is Info, or Warn for denials, survivors and
-// allowed commands that did not run. A start is not logged, because the record of the end includes the duration. If the
-// create's _meta had a valid traceparent, all records except inputs contain its ids as trace_id and span_id, the names
-// used by OpenTelemetry. Records that slog's handler fails to write are lost, and commands run before they are logged.
-// For a complete record, use Log.
+// allowed commands that did not run. Starts are not logged, because the record of the end includes the duration. If the
+// create request's _meta contained a valid traceparent, its ids are logged as trace_id and span_id, as in
+// OpenTelemetry, for all events except input. Note that commands run before they are logged, and that records are lost
+// if slog's handler fails to write them. Use a Log if you need a complete record.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()

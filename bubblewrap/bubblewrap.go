@@ -1,6 +1,6 @@
-// Package bubblewrap runs commands in a sandbox on Linux, using bubblewrap (man 1 bwrap). Each command runs in its own
-// namespaces, where the machine's files are read-only, other processes are invisible, and no process has capabilities.
-// System calls are restricted by a filter.
+// Package bubblewrap sandboxes commands on Linux, using bubblewrap (man 1 bwrap). Each command runs in its own
+// namespaces, where the machine's files are read-only, other processes are invisible, and no process has any
+// capabilities. A filter restricts system calls.
 //
 //	sandbox, err := bubblewrap.New(nil)
 //	m, err := acpterm.NewManager(&acpterm.Options{
@@ -19,54 +19,53 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options give a sandboxed command more rights than the minimum. The zero value, like a nil pointer, is the minimum: no
-// network, and only the session's roots are writable.
+// Options relax or tighten a sandbox. With the zero value or a nil pointer, commands have no network access and can
+// write only to the session's roots.
 //
-// All paths must be absolute and exist. Their symbolic links are resolved once, by New. If several paths apply to a
-// file, the innermost takes precedence, so a root in a hidden directory is visible, but a hidden directory in a root is
-// not. If the same path is listed more than once, Hidden takes precedence over ReadOnly, and ReadOnly over Writable and
-// roots.
+// All paths must be absolute and exist. New resolves their symbolic links once. If several paths apply to a file, the
+// innermost wins, so a root in a hidden directory is visible, but a hidden directory in a root is not. If the same path
+// is listed more than once, Hidden takes precedence over ReadOnly, and ReadOnly over Writable and the roots.
 type Options struct {
-	// Network gives commands access to the machine's whole network, including services on 127.0.0.1 and abstract Unix
+	// Network gives commands access to the machine's entire network, including services on 127.0.0.1 and abstract Unix
 	// sockets.
 	Network bool
 	// Writable lists files and directories that commands may write to, such as a compiler's cache.
 	Writable []string
-	// ReadOnly lists files and directories, inside writable or hidden ones, that commands may only read.
+	// ReadOnly lists files and directories inside writable or hidden ones that commands may only read.
 	ReadOnly []string
-	// Hidden lists files and directories to appear empty or unreadable to commands, such as ~/.ssh. A command that can
-	// write to the parent directory of such a path can move that directory, and later commands can then see the
-	// contents.
+	// Hidden lists files and directories that appear empty or unreadable to commands, such as ~/.ssh. Beware that a
+	// command able to write to the parent of such a directory can move it, which makes its contents visible to later
+	// commands.
 	Hidden []string
-	// NoSyscallFilter disables the filter of system calls. Commands can then reach the hypervisor, through AF_VSOCK,
-	// and the user's keys. Set it for commands that need a refused call, and on systems that do not support the filter.
+	// NoSyscallFilter disables the system call filter. Commands can then reach the hypervisor, through AF_VSOCK, and
+	// the user's keys. Set it if a command needs a refused call, or if the system does not support the filter.
 	NoSyscallFilter bool
 }
 
-// New returns a sandbox. A command in it
+// New returns a Sandbox. A command running in it
 //
-//   - can read any file readable by its user, except for those in /run, /tmp, /dev and Hidden;
+//   - can read any file that its user can read, except for those in /run, /tmp, /dev and Hidden;
 //   - can write only to the session's roots and to Writable. Its /tmp and /dev/shm are private, initially empty, and
-//     removed at the end. If the session has no roots, nothing is writable, not even the working directory;
+//     removed when it ends. If the session has no roots, nothing is writable, not even the working directory;
 //   - can see and signal only its own processes, and has no capabilities, even if its user is root;
-//   - has no network, not even 127.0.0.1 or abstract Unix sockets, unless Network is set. It can connect to Unix
-//     sockets that are files outside /run and /tmp, unless they are hidden;
+//   - has no network access, not even to 127.0.0.1 or abstract Unix sockets, unless Network is set. It can still
+//     connect to Unix sockets in the file system outside /run and /tmp, unless they are hidden;
 //   - cannot reach the hypervisor (AF_VSOCK), its user's keys or the kernel's log, and cannot use io_uring, BPF,
 //     performance counters, userfaultfd or user namespaces, unless NoSyscallFilter is set. Its sockets are limited to
 //     the families AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A program for another architecture, such as i386 on
-//     amd64, is ended by SIGSYS.
+//     amd64, is killed by SIGSYS.
 //
-// When the command exits, all its remaining processes are killed. If it is ended by a signal, its exit code is 128 plus
-// the signal's number. PWD is always the working directory. argv[0] is the requested name if env can set it (GNU
-// coreutils 9.5 and later), and otherwise a path whose last element is that name. If GNU env is missing, commands are
-// killed at once, without a graceful shutdown.
+// When the command exits, all its remaining processes are killed. If it was killed by a signal, its exit code is 128
+// plus the signal's number. PWD is always set to the working directory. argv[0] is the requested name if env can set it
+// (GNU coreutils 9.5 and later); otherwise, it is a path ending in that name. Without GNU env, commands are killed
+// immediately instead of being shut down gracefully.
 //
-// New returns ErrInvalidParams if a path in the options cannot be used, and ErrInternal if bwrap is not in PATH or does
-// not work on this machine. New tries it, because kernels may not allow users to create namespaces. The filter is
-// available only on amd64 and arm64; on other architectures the error is also errors.ErrUnsupported. On systems other
-// than Linux, New returns ErrInternal. Wrap fails, and nothing runs, if the program or the working directory is not in
-// the sandbox, if a root is "/" or in /proc or /sys, or if there are more than about 8900 arguments and variables,
-// counting each variable as three.
+// New returns ErrInvalidParams if a path in options cannot be used, and ErrInternal if bwrap is not in PATH or does not
+// work on this machine. New tries it out, because some kernels do not let users create namespaces. The filter is
+// available only on amd64 and arm64. On other architectures, the error is also errors.ErrUnsupported. On systems other
+// than Linux, New always returns ErrInternal. Wrap fails, and nothing runs, if the program or the working directory is
+// not in the sandbox, if a root is "/" or in /proc or /sys, or if there are more than about 8900 arguments and
+// variables, counting each variable as three.
 func New(options *Options) (*Sandbox, error) {
 	s, err := newSandbox(*cmp.Or(options, new(Options)))
 	if err == nil {
@@ -78,7 +77,7 @@ func New(options *Options) (*Sandbox, error) {
 	return nil, err
 }
 
-// Wrap returns a bwrap command that runs p's command. It implements acpterm.Sandbox.
+// Wrap implements acpterm.Sandbox. It returns a bwrap command that runs p's command.
 func (s *Sandbox) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
 	return s.wrap(p)
 }

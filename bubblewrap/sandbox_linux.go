@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. It is created by New, and is safe for concurrent
+// A Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. Use New to create one. It is safe for concurrent
 // use by multiple goroutines.
 type Sandbox struct {
 	program string // bwrap

@@ -1,13 +1,13 @@
-// Package journal records the commands that may be running, as files in a directory, so that processes left running by
-// a dead host can be ended. A host should set a Dir as acpterm.Options.Journal, and call Recover when it starts:
+// Package journal keeps records of running commands in a directory, so that processes left behind by a host that died
+// can be terminated. Set a Dir as acpterm.Options.Journal, and call Recover when the host starts:
 //
 //	recovered, err := journal.Recover(ctx, path)
 //	// … tell the user
 //	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
-// The directory must be restricted to the host's user and to a single machine, and must not be shared between
-// containers, because records identify processes by number, and anyone able to write to it can choose which processes
-// Recover ends.
+// Only the host's user should have access to the directory, because anyone able to write to it can choose which
+// processes Recover terminates. It must not be shared between machines or containers, because records identify
+// processes by number.
 package journal
 
 import (
@@ -20,18 +20,18 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Dir is an acpterm.Journal that keeps a file for each command in a directory. It is the directory's absolute path. The
-// directory is created when needed, with access for the host's user only. Files contain a command's arguments, but not
-// its environment. Managers and programs may share a directory, and all methods are safe for concurrent use, even by
-// several processes. Their errors name the file, and are those of package os, such as syscall.ENOSPC.
+// A Dir is the absolute path of a directory with a file for each command. It implements acpterm.Journal. The directory
+// is created when needed and is accessible only to the host's user. Files contain a command's arguments, but not its
+// environment. Managers and programs may share a directory, since all methods are safe for concurrent use, even by
+// multiple processes. Errors are those of package os, such as syscall.ENOSPC, and name the file.
 //
-// Each file is written under a temporary name and then renamed, so that readers see all of it or nothing, even if the
-// host dies. The command's process is appended later, because replacing the file would take milliseconds, since file
-// systems flush a file that replaces another. Nothing else is flushed to disk, because all processes end if the machine
-// crashes.
+// Each file is written under a temporary name and then renamed, so readers see either all of it or nothing, even if the
+// host dies. The command's process is appended later. Replacing the file instead would take milliseconds, because file
+// systems flush a file that replaces another. Nothing else is flushed to disk, because no process survives a crash of
+// the machine.
 type Dir string
 
-// Begin writes a command's file.
+// Begin implements acpterm.Journal by writing the command's file.
 func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	r, err := newRecord(begun)
 	if err != nil {
@@ -55,8 +55,8 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started adds the command's process to its file. The process is read first and recorded only if unreaped then returns
-// true, because once the host has reaped it, the number pid may belong to another process.
+// Started appends the command's process to its file. It reads the process first, then calls unreaped, and records
+// nothing if that returns false, because once the host has reaped the process, pid may belong to another one.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
@@ -77,7 +77,7 @@ func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error
 	return errors.Join(err, file.Close())
 }
 
-// End removes a command's file. A missing file is not an error.
+// End removes the command's file. It is not an error if the file does not exist.
 func (d Dir) End(id acpterm.TerminalID) error { return d.remove(recordName(id)) }
 
 // remove removes a file. It succeeds if another process has removed the file.

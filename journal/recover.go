@@ -11,42 +11,42 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Recovered describes a terminal of a dead host, and the outcome for its processes.
+// Recovered describes a terminal left behind by a dead host.
 type Recovered struct {
 	TerminalID acpterm.TerminalID
 	SessionID  acpterm.SessionID
-	// Command is the terminal's command. Env is nil, because the environment is not recorded.
+	// Command is the terminal's command. Its Env is nil, because the environment is not recorded.
 	Command acpterm.Command
-	// PID was the number of the command's process, or is 0 if the host died while starting it. It may now belong to
-	// another process.
+	// PID was the process ID of the command, or is 0 if the host died while starting it. It may since have been reused
+	// for another process.
 	PID     int
 	Created time.Time
-	// HostPID was the number of the host.
+	// HostPID was the process ID of the host.
 	HostPID int
 
-	// Ended lists the processes ended by Recover, in no particular order.
+	// Ended lists the processes terminated by Recover, in no particular order.
 	Ended []int
-	// Survivors lists the processes still running. If it is not empty, the record is kept, and returned again by the
-	// next call to Recover.
+	// Survivors lists the processes still running. If there are any, the record is kept, so the next call to Recover
+	// returns it again.
 	Survivors []int
 }
 
-// Recover ends the remaining processes of dead hosts that used the journal in dir (see acpterm.Options.Journal),
+// Recover terminates the remaining processes of dead hosts that used the journal in dir (see acpterm.Options.Journal),
 // removes their records, and returns their terminals, oldest first. It should be called when a program starts, so that
-// the user can be told. Records of living hosts, such as other programs or this one, are ignored. A missing directory
-// is treated as empty.
+// the user can be informed. Records of hosts still running, including this program, are ignored. A missing directory is
+// treated as empty.
 //
-// On Linux, Recover ends all processes known to belong to the tree: those with the terminal's mark in their
+// On Linux, Recover terminates all processes known to belong to the tree: those with the terminal's mark in their
 // environment, the command's session, their children, and all members of the terminal's cgroup if it had one. They are
-// sent SIGTERM, and SIGKILL 5 seconds later, or as soon as ctx is done. A process is never signalled because of a
-// recorded number alone. If a tree contains the calling process, Recover does not end the tree, but reports it.
+// sent SIGTERM, followed by SIGKILL after 5 seconds, or as soon as ctx is done. A recorded number alone is never reason
+// enough to signal a process. If a tree contains the calling process, Recover only reports the tree.
 //
-// On Windows, processes never outlive their host. On other systems they cannot be found, so Recover returns each record
-// once, with an error indicating this, and the processes may continue to run.
+// On Windows, processes never outlive their host. On all other systems, they cannot be found, so Recover returns each
+// record once, together with an error indicating this, and the processes may continue to run.
 //
 // The returned error joins an *acpterm.Error for each record with survivors (acpterm.ErrSurvivors), and for each
-// invalid or unreadable file (acpterm.ErrInternal, naming the file), which is kept. All recovered terminals are
-// returned even if there is an error. Recover may be called concurrently, even by several processes.
+// invalid or unreadable file (acpterm.ErrInternal, naming the file), which is not removed. Recovered terminals are
+// returned even if there is an error. Recover may be called concurrently, even by multiple processes.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := bootID()
 	if err != nil {

@@ -18,26 +18,26 @@ import (
 
 // Options configure Observe. With the zero value, Observe does nothing.
 type Options struct {
-	// TracerProvider is used to create spans. If nil, no spans are created.
+	// TracerProvider creates the spans. If nil, no spans are created.
 	TracerProvider trace.TracerProvider
-	// MeterProvider is used to record metrics. If nil, no metrics are recorded.
+	// MeterProvider records the metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments adds the command's arguments (process.command_args) to its span, and the error's text as the
-	// description of its status. They may contain secrets, and the agent chooses their length, which the SDK can limit.
+	// Arguments adds the command's arguments (process.command_args) to its span, and error texts as the description of
+	// its status. Both may contain secrets. The agent chooses their length, which the SDK can limit.
 	Arguments bool
 }
 
 const scope = "github.com/acpterm/acpterm/otel"
 
-// Observe creates spans and metrics for the commands that a manager decides about, until stop is called. It uses the
-// events of Manager.Observe, so a blocking span processor, sampler or reader delays the manager's other hooks, and
-// commands once 10,000 events are waiting. Without providers, Observe does nothing and adds no hook.
+// Observe creates spans and metrics for commands that m decides on from now on, until stop is called. It is based on
+// Manager.Observe, so a span processor, sampler or reader that blocks delays the manager's other hooks, and also
+// commands once 10,000 events are waiting. If neither provider is set, Observe does nothing and adds no hook.
 //
-// stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts them from the number of
-// running commands. Nothing is recorded after it returns. It may be called more than once and concurrently, but not
-// from a hook of the manager. To record how all commands end, call it after Manager.Close.
+// Calling stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts them from the
+// number of running commands. Nothing is recorded after it returns. It may be called more than once and concurrently,
+// but not from one of the manager's hooks. To record how every command ended, call it after Manager.Close.
 //
-// If the MeterProvider fails to create an instrument, Observe returns an error and a stop that does nothing.
+// If the MeterProvider fails to create an instrument, Observe returns an error, and stop does nothing.
 func Observe(m *acpterm.Manager, o Options) (stop func(), err error) {
 	if o.TracerProvider == nil && o.MeterProvider == nil {
 		return func() {}, nil

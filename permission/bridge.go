@@ -13,17 +13,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Bridge remembers answers to session/request_permission and uses them to answer a manager's questions. The zero
-// value is ready to use. Its methods are safe for concurrent use by multiple goroutines, but its fields must not be
-// changed after the first call. A Bridge must not be copied after first use. It starts no goroutines and need not be
-// closed.
+// A Bridge remembers answers to session/request_permission and uses them to answer a Manager's questions. The zero
+// value is ready to use, and need not be closed because a Bridge starts no goroutines. Its methods are safe for
+// concurrent use by multiple goroutines. Its fields must not be modified after the first call, and a Bridge must not be
+// copied after first use.
 type Bridge struct {
-	// Lifetime is the maximum age of a remembered answer. The default is one minute. If negative, answers are not
+	// Lifetime is the maximum age of a remembered answer. If zero, it defaults to one minute. If negative, nothing is
 	// remembered.
 	Lifetime time.Duration
 
-	// Max is the maximum number of remembered answers. If it is exceeded, the oldest answer is forgotten. The default
-	// is 256. If negative, answers are not remembered. Answers for commands longer than 64 KiB are never remembered.
+	// Max is the maximum number of remembered answers. Once it is exceeded, the oldest is forgotten. It defaults to
+	// 256. If negative, nothing is remembered. Answers for commands over 64 KiB are never remembered.
 	Max int
 
 	mu    sync.Mutex
@@ -41,11 +41,11 @@ type given struct {
 // maxSize is the limit for the texts of a command, in bytes. Answers for larger commands are not remembered.
 const maxSize = 64 << 10
 
-// Choice is a user's choice.
+// A Choice is the user's response to a Request.
 type Choice struct {
-	// Option is one of the request's options. The zero value, or any other option, means that the user did not answer.
+	// Option is the selected option. Any value not among the request's options means that the user did not answer.
 	Option Option
-	// By is the name of the user, for the record. It becomes acpterm.Answer.By.
+	// By names the user who answered. It is recorded as acpterm.Answer.By.
 	By string
 }
 
@@ -58,14 +58,14 @@ type Response struct {
 type Outcome struct {
 	// Outcome is "selected", or "cancelled" if the user did not answer.
 	Outcome string `json:"outcome"`
-	// OptionID is the ID of the selected option, or empty.
+	// OptionID is the ID of the selected option. It is empty if the user did not answer.
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Answer calls the host's function choose to ask the user, remembers the choice as described in the package comment,
-// and returns the response for the agent. choose may block until ctx is done. The host should cancel ctx when the turn
-// is cancelled, or when the session or the connection ends. In that case, or if the user chose none of the options, the
-// outcome is "cancelled", as required by ACP, and nothing is remembered. A panic in choose propagates to the caller.
+// Answer calls choose to ask the user, remembers the choice as described in the package comment, and returns the
+// response for the agent. The choose function may block until ctx is done. The host should cancel ctx when the turn is
+// cancelled, or when the session or the connection ends. In that case, or if the user selected none of the options, the
+// outcome is "cancelled", as required by ACP, and nothing is remembered. Answer does not recover from panics in choose.
 func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Context, Request) Choice) Response {
 	command, hasCommand := r.Command() // as Text shows it
 	choice := choose(ctx, r)
@@ -110,15 +110,15 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget forgets a session's unused answers. A pending Answer remembers nothing if its ctx was done before the call.
+// Forget forgets a session's unused answers. A pending Answer remembers nothing if its ctx was done beforehand.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function for Options.Approve. It answers questions with remembered answers, using each at most
-// once, and passes all other questions to next. If next is nil, it denies them.
+// Approve returns a function for use as Options.Approve. It answers questions with remembered answers, each at most
+// once, and passes all others to next. If next is nil, all others are denied.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

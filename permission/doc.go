@@ -1,9 +1,9 @@
-// Package permission lets a user answer once for a command that an agent announces and then creates.
+// Package permission spares users from having to approve the same command twice.
 //
-// Before a tool call, an agent asks its client by session/request_permission
+// Before a tool call, an agent asks for permission with session/request_permission
 // (https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission), and then creates the terminal. If a
-// policy returns acpterm.VerdictAsk for it, the user would be asked again. A [Bridge] remembers the user's answer to
-// the first question and uses it for the second one if the command to run is the one shown.
+// policy returns acpterm.VerdictAsk for that terminal, the user would be asked a second time. A [Bridge] remembers the
+// user's first answer and gives it again, provided that the command about to run is the one that the user saw.
 //
 //	var bridge permission.Bridge
 //	m, err := acpterm.NewManager(&acpterm.Options{Policy: rules, Approve: bridge.Approve(ask)})
@@ -16,41 +16,41 @@
 //	request.Dir = cwd // of the session
 //	return bridge.Answer(ctx, request, choose), nil
 //
-// An answer is used instead of calling Options.Approve only if all of the following hold:
+// A remembered answer is used only if all of the following are true:
 //
 //   - The session is the same.
-//   - The command is the same, byte for byte: a shell line, or a program and its arguments, word for word. A plain word
-//     (see [Command]) can be either. No policy has substituted another program or line.
-//   - The create request does not set variables.
-//   - The directory is the one shown. If none was shown, the request does not name one.
-//   - The answer is not older than Bridge.Lifetime and has not been used, and the session has not been forgotten.
+//   - The command is the same, byte for byte: either a shell line, or a program and its arguments. A single plain word
+//     (see [Command]) can be both. No policy has substituted another program or line.
+//   - The create request sets no environment variables.
+//   - The directory is the one shown or, if none was shown, the create request does not name one.
+//   - The answer is no older than Bridge.Lifetime and has not been used yet, and the session has not been forgotten.
 //
-// Otherwise the user is asked as if the Bridge did not exist.
+// Otherwise, the user is asked as usual.
 //
-// The kind of an option is a promise of the agent. Kinds have the following meaning here:
+// An option's kind is only a promise made by the agent. A Bridge interprets the kinds as follows:
 //
-//   - allow_once allows one create.
-//   - allow_always also allows one create, but with acpterm.ApprovalSession, which makes policy.Approvals remember it
-//     for this command in this session, until CloseSession. In ACP, the agent decides which questions not to repeat,
-//     but here that does not permit other commands.
-//   - reject_once denies one create, so an agent that continues after a rejection does not cause a second question.
-//   - reject_always denies one create, with acpterm.ApprovalRejectAlways, which makes policy.Approvals remember it for
-//     this command in every session.
-//   - Any other kind affects only the answer to the agent.
+//   - allow_once allows a single create request.
+//   - allow_always also allows a single create request, but with acpterm.ApprovalSession, which causes policy.Approvals
+//     to remember it for this command in this session until CloseSession is called. In ACP, it is up to the agent which
+//     questions not to repeat, but here that does not permit any other command.
+//   - reject_once denies a single create request, so an agent that carries on does not cause a second question.
+//   - reject_always denies a single create request with acpterm.ApprovalRejectAlways, which causes policy.Approvals to
+//     remember the rejection for this command in every session.
+//   - Any other kind only affects the response to the agent.
 //
-// A rejection revokes earlier, unused permissions for the same command. It does not revoke answers remembered by
-// policy.Approvals; use Approvals.Revoke for them.
+// A rejection also revokes earlier, unused permissions for the same command, but not answers remembered by
+// policy.Approvals. Use Approvals.Revoke for those.
 //
 // # Responsibilities of callers
 //
-// Show [Request.Text] and, on each button, [Option.Text], because names are chosen by the agent, and an option named
-// "No" may have a kind that allows. Do not let the user allow a request unless it is shown completely.
+// Show the user [Request.Text], and [Option.Text] on each button. Names are chosen by the agent, so an option named
+// "No" may have a kind that allows. Do not let users allow a request until all of it has been shown.
 //
-// Answer only requests for sessions of the connection they arrived on. Otherwise one agent could speak for another.
-// When a session ends, or its turn is cancelled, cancel the ctx of its Answers and then call [Bridge.Forget].
+// Answer a request only if its session belongs to the connection it arrived on. Otherwise, one agent could speak for
+// another. When a session ends, or its turn is cancelled, cancel the ctx of its Answers, then call [Bridge.Forget].
 //
-// The Bridge compares names, not files. Between the answer and the create, a process may replace the program or the
-// target of a symbolic link. The user has not seen the decision's Rule and Reason, or Question.Unverified. To ask about
-// a rule in any case, a host can call its own function for that rule and the Bridge's for all others. The host chooses
-// the program for a name, the shell for a line, the environment and the session's directory.
+// Note that a Bridge compares names, not files, so a process may replace the program or the target of a symbolic link
+// between the answer and the create request. The user has not seen the decision's Rule and Reason, nor
+// Question.Unverified. To always ask about a rule, call your own function for it, and the Bridge's for all other rules.
+// The host still chooses the program for a name, the shell for a line, the environment and the session's directory.
 package permission

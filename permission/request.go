@@ -14,10 +14,10 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// OptionKind is an option's meaning according to the agent (schema type PermissionOptionKind).
+// OptionKind is the meaning that the agent gives to an option (schema type PermissionOptionKind).
 type OptionKind string
 
-// The known kinds. See the package comment for their effect on later creates. Other kinds have no effect on them.
+// OptionKind constants. See the package comment for their effect on later create requests. Other kinds have none.
 const (
 	OptionKindAllowOnce    OptionKind = "allow_once"
 	OptionKindAllowAlways  OptionKind = "allow_always"
@@ -25,15 +25,15 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// Option is an answer offered by the agent (schema type PermissionOption). All of its text is chosen by the agent.
+// An Option is an answer offered by the agent (schema type PermissionOption), which also chooses all of its text.
 type Option struct {
 	ID   string // unique in its request
 	Name string
 	Kind OptionKind
 }
 
-// Text returns a single line with the option's effect, followed by its name in quotes: `allow once: "Yes"`. The name is
-// limited to most bytes, as in display.Quote, or unlimited if most is 0.
+// Text describes the option in a single line, with its effect followed by its quoted name: `allow once: "Yes"`. The
+// name is truncated to most bytes, as in display.Quote, unless most is 0.
 func (o Option) Text(most int) string {
 	does := "answer the agent only"
 	if _, ok := o.Kind.approval(); ok {
@@ -57,9 +57,9 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	return acpterm.ApprovalRejectOnce, false
 }
 
-// Request is a session/request_permission (schema type RequestPermissionRequest). Title, Kind and RawInput are taken
-// from its tool call. The agent may omit values already sent by session/update, in which case Read leaves them empty. A
-// host that keeps track of tool calls should fill them in before calling any method.
+// A Request holds the params of session/request_permission (schema type RequestPermissionRequest). Title, Kind and
+// RawInput come from its tool call. Agents may omit values they have already sent with session/update. Read leaves
+// these empty, so hosts that keep track of tool calls should fill them in before calling any method.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -68,18 +68,18 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the absolute path of the session's directory, where commands run unless they name another. It is set by
-	// the host, not by Read. If empty, an answer for such a command applies only to a create without cwd.
+	// Dir is the absolute path of the session's directory, where commands run by default. Read does not set it, so the
+	// host should. If it is empty, an answer for such a command applies only to create requests without a cwd.
 	Dir string
 }
 
-// Command is the command announced by a tool call, either as Line or as Args.
+// Command is the command announced by a tool call. Either Line or Args is set.
 type Command struct {
-	// Line is a shell line. A plain word, made of letters, digits and _ . / + - @ , : is held in Args instead.
+	// Line is a shell line. A single plain word, made of letters, digits and _ . / + - @ , : is stored in Args instead.
 	Line string
 	// Args holds the program, followed by its arguments.
 	Args []string
-	// Dir is the command's directory, which defaults to Request.Dir. It may be empty.
+	// Dir is the command's directory. It defaults to Request.Dir, and may be empty.
 	Dir string
 }
 
@@ -92,9 +92,9 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read parses the params of a session/request_permission. If a required value is missing, a value has the wrong type,
-// an object has a duplicate name, or an option's id is empty or a duplicate, it returns an *acpterm.Error of kind
-// acpterm.ErrInvalidParams naming the field. The contents of rawInput are not examined.
+// Read parses the params of session/request_permission. It returns an *acpterm.Error of kind acpterm.ErrInvalidParams
+// naming the field if a required value is missing, a value has the wrong type, an object has a duplicate name, or an
+// option's id is empty or duplicated. It does not look inside rawInput.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -128,9 +128,9 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command that the tool call will run. ok is false unless Kind is "execute" and RawInput is an
-// object with a command, in the form of a line, an array holding the program and its arguments, or a program with an
-// array "args". RawInput may also have a "cwd". All other members are ignored here, but shown by Text.
+// Command returns the command that the tool call is going to run. ok is false unless Kind is "execute" and RawInput is
+// an object whose "command" is a line, an array holding the program and its arguments, or a program accompanied by an
+// array "args". RawInput may also have a "cwd". Any other members are ignored here, but Text shows them.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {
@@ -158,11 +158,11 @@ func (r Request) Command() (c Command, ok bool) {
 	return c, true
 }
 
-// Text returns a description of the request for the user, in several lines: the title, and the command with its
-// directory, each formatted as by display.Quote. If the raw input has other members, or Command returns none, Text adds
-// it, formatted as by display.Visible. The tool call's content and locations are not included. Each value is limited to
-// about most bytes, or unlimited if most is 0. whole reports whether nothing was omitted. Otherwise the host should
-// also let the user see Text(0).
+// Text describes the request to the user in several lines: the title, then the command with its directory, each
+// formatted as by display.Quote. If the raw input has other members, or Command returns none, it is added as well,
+// formatted as by display.Visible. The tool call's content and locations are not included. Each value is truncated to
+// about most bytes, unless most is 0. whole reports whether nothing was omitted. If something was, the host should also
+// let the user see Text(0).
 func (r Request) Text(most int) (text string, whole bool) {
 	text = r.text(most)
 	return text, text == r.text(0)

@@ -16,32 +16,32 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Approvals remembers the user's answers. An answer given for a session is kept until CloseSession is called, all
-// others as long as the Approvals is in use. Both the outermost policy and the function that asks should be wrapped:
+// Approvals remembers the user's answers. An answer given for a session is kept until CloseSession is called, and any
+// other for as long as the Approvals is in use. To use it, wrap both the outermost policy and the function that asks:
 //
 //	var approvals policy.Approvals
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
-// An answer applies only to the same program, arguments or shell line, directory, variables set by the agent, and rule.
-// If the session was never opened, its answers apply until Forget is called.
+// An answer is reused only if the program, the arguments or shell line, the directory, the variables set by the agent,
+// and the rule are all the same. Answers for a session that was never opened are kept until Forget is called.
 //
-// The zero value is ready to use. It is safe for concurrent use by multiple goroutines.
+// The zero value is ready to use. An Approvals is safe for concurrent use by multiple goroutines.
 type Approvals struct {
 	mu      sync.Mutex
 	answers map[approvalKey]approval
 }
 
-// Approval represents a remembered answer.
+// An Approval is a remembered answer.
 type Approval struct {
-	// ID identifies the answer and can be passed to Approvals.Revoke.
+	// ID identifies the answer. Pass it to Approvals.Revoke to forget the answer.
 	ID string
-	// SessionID is the session the answer applies to, or empty if it applies to every session.
+	// SessionID is the session the answer was given for. If empty, the answer applies to every session.
 	SessionID acpterm.SessionID
-	// Command is the command the answer applies to, without Env. Variables lists the names of the variables set in the
-	// request. Their values are not recorded here, but the answer applies only if they are the same.
+	// Command is the command the answer applies to, without its Env. Variables holds the names of the variables set by
+	// the request. Their values are not kept here, but the answer applies only to requests with the same values.
 	Command   acpterm.Command
 	Variables []string
-	// Rule is the name of the rule that asked.
+	// Rule is the name of the rule that caused the question.
 	Rule   string
 	Answer acpterm.Answer
 	Time   time.Time
@@ -75,8 +75,8 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that behaves like inner, except that it answers inner's questions with remembered answers. If
-// inner is nil, everything is allowed.
+// Policy returns a policy that wraps inner and answers its questions with remembered answers where possible. If inner
+// is nil, all commands are allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
 		inner = acpterm.Policies{}
@@ -90,8 +90,8 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	})
 }
 
-// Approve returns a function for acpterm.Options.Approve. It calls ask and remembers the answer, unless the answer
-// arrives after the context is done.
+// Approve wraps ask for use as acpterm.Options.Approve. The returned function remembers each answer that applies more
+// than once, unless the context is done by the time the answer arrives.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -163,7 +163,7 @@ func (a *Approvals) dropOverLocked() {
 	maps.DeleteFunc(a.answers, func(_ approvalKey, r approval) bool { return r.over() })
 }
 
-// List returns the remembered answers, sorted from oldest to newest.
+// List returns the remembered answers, oldest first.
 func (a *Approvals) List() (all []Approval) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,8 +176,8 @@ func (a *Approvals) List() (all []Approval) {
 	return all
 }
 
-// Revoke forgets the answer with the given ID, so the user is asked again the next time the command is requested.
-// Running commands are not affected. Revoke reports whether the answer existed.
+// Revoke forgets the answer with the given ID and reports whether it existed. The user will be asked again the next
+// time the command is requested. Commands already running are not affected.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget forgets all answers for a session. For open sessions this happens automatically in CloseSession.
+// Forget forgets all answers given for a session. It is not needed for sessions closed by CloseSession.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

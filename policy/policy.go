@@ -1,6 +1,6 @@
-// Package policy provides policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
-// ready-made policies for directories, shells and environment variables. Most hosts should start with Rules for
-// programs and [AllowVariables] for variables:
+// Package policy provides ready-made policies for [acpterm.Options] and [acpterm.SessionOptions]. [Rules] are written
+// as data and decide which programs may run. The other policies restrict working directories, shells and environment
+// variables. Most hosts will want to combine Rules for programs with [AllowVariables] for variables:
 //
 //	rules, err := policy.ParseRules([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go"}]}`))
 //	programs, err := rules.Compile(nil)
@@ -8,8 +8,8 @@
 //		Policy: acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 //	})
 //
-// All policies are safe for concurrent use. See docs/security.md for the protection each policy provides and its
-// limits, and the module github.com/acpterm/acpterm/policy/shell for shell lines.
+// All policies are safe for concurrent use by multiple goroutines. See docs/security.md for the protection each policy
+// offers and its limits. For shell lines, see the module github.com/acpterm/acpterm/policy/shell.
 package policy
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// ConfineDir returns a policy that denies commands unless their working directory is one of the roots or below one.
-// Symbolic links in the roots are resolved now, those in the working directory at each decision. Each root must be an
-// absolute path that exists; otherwise ConfineDir returns ErrInvalidParams. ConfineDir does not know the directories of
-// a Runner. If acpterm.Options.Runner is set, use acpterm.SessionOptions.Roots instead, whose links are resolved by the
-// Runner.
+// ConfineDir returns a policy that denies commands whose working directory is not within one of the roots. Symbolic
+// links in the roots are resolved when ConfineDir is called, and those in a working directory whenever a decision is
+// made. If a root is not the absolute path of an existing directory, ConfineDir returns ErrInvalidParams. Roots are
+// resolved on the local machine, so if acpterm.Options.Runner is set, use acpterm.SessionOptions.Roots instead, which
+// the Runner resolves.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {
@@ -45,7 +45,7 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell returns a policy that denies shell lines, and programs if their name or their file's name is that of a shell.
+// NoShell returns a policy that denies shell lines, and programs whose own name or file's name is that of a shell.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -65,8 +65,8 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax returns a policy that denies shell lines, and arguments containing a line end or any other character
-// special to shells, except spaces and tabs. Use it for programs that pass their arguments to a shell.
+// NoShellSyntax returns a policy that denies shell lines, and arguments containing a line break or any other character
+// special to shells, apart from spaces and tabs. Use it for programs that pass arguments on to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {

@@ -19,50 +19,49 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules define the programs that may run, and their arguments and directories. If several rules match a command, the
-// strictest verdict applies, and among equal verdicts the first. Use ParseRules to read Rules from JSON, and Compile to
-// turn them into a policy.
+// Rules specify the programs that may run, along with their arguments and working directories. If several rules match a
+// command, the strictest verdict applies, and the first rule with that verdict is reported. Use ParseRules to read
+// Rules from JSON, and Compile to turn them into a policy.
 type Rules struct {
-	// Default is the verdict for commands not matched by any rule. The zero value denies them.
+	// Default is the verdict for commands that no rule matches. The zero value denies them.
 	Default acpterm.Verdict `json:"default,omitempty"`
 	// ShellLines is the verdict for shell lines, which are never matched against Rules. The zero value denies them. To
-	// apply the rules to each program in a line instead, use the module policy/shell.
+	// check each program in a line against the rules instead, use the module policy/shell.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
-// A Rule is a verdict for commands that satisfy all of its conditions.
+// A Rule gives a verdict on commands that meet all of its conditions.
 type Rule struct {
-	// Name is reported as the Rule of decisions. It must not be empty.
+	// Name identifies the rule in decisions, where it is reported as Rule. It must not be empty.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason is reported as the Reason of decisions, which is shown to the agent, or to the user when asked.
+	// Reason explains the verdict to the agent, or to the user being asked. Decisions report it as Reason.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is an absolute path, or a name looked up in PATH by Compile. If empty, any program matches. A rule that
-	// allows or asks matches only this file, called by this name, so a file of the same name in a PATH or directory
-	// chosen by the agent does not match. A rule that denies matches the file under any name. If Program is a name, it
-	// also matches any other file with that name. If Program is a path, it also matches the file found at that path at
-	// the time of the decision.
+	// Program is an absolute path, or a name that Compile looks up in PATH. If empty, any program matches. A rule that
+	// allows or asks matches only this file, called by this name, so agents cannot pass off a file of the same name in
+	// another directory. A rule that denies matches the file under any name. It also matches any other file with that
+	// name if Program is a name, or, if Program is a path, the file found there when the decision is made.
 	Program string `json:"program,omitempty"`
-	// Args holds one pattern for each argument, not counting the program's name. In a pattern, "*" matches any text and
-	// "?" matches a single character. If the last pattern is "...", any number of further arguments match. If Args is
-	// nil, any arguments match. If empty but not nil, only commands without arguments match.
+	// Args holds a pattern for each argument, excluding the program's name. In a pattern, "*" matches any text and "?"
+	// matches any single character. If the last pattern is "...", it matches any number of remaining arguments. If Args
+	// is nil, any arguments match, whereas an empty slice matches only commands without arguments.
 	Args []string `json:"args"`
-	// AnyArg lists patterns. At least one argument must match one of them. If nil, any arguments match.
+	// AnyArg lists patterns of the same form. Unless it is nil, at least one argument must match one of them.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is the absolute path of a directory. The command must run in it or below it. If empty, any directory matches.
-	// If the command's directory is unknown, because of a cd in a shell line, only rules that deny match.
+	// Dir is the absolute path of a directory that the command must run in or below. If empty, any directory matches. A
+	// cd in a shell line can make the command's directory unknown, in which case only rules that deny match.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch list example commands, program first. Compile checks that Program, Args and AnyArg match every
-	// command in Match, and none in NoMatch.
+	// Match and NoMatch list example commands, starting with the program. Compile checks that Program, Args and AnyArg
+	// match every command in Match and none in NoMatch.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules parses Rules from a JSON object, whose keys are the field names in lower camel case. If data is invalid or
-// contains an unknown field, it returns ErrInvalidParams.
+// ParseRules parses Rules from a JSON object. The keys are the field names in lower camel case. ParseRules returns
+// ErrInvalidParams if data is invalid or contains an unknown field.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -77,11 +76,12 @@ func ParseRules(data []byte) (Rules, error) {
 }
 
 // Compile checks the rules against their examples and returns a policy. Programs are looked up now, in the PATH of env,
-// which should be the environment inherited by commands. If env is nil, this process's environment is used. A rule that
-// allows matches nothing if its program does not exist. If a rule is invalid, ErrInvalidParams is returned, naming it.
+// which should be the environment that commands inherit. If env is nil, this process's environment is used. Rules that
+// allow or ask match nothing if their program does not exist. If a rule is invalid, Compile returns ErrInvalidParams
+// naming it.
 //
-// If acpterm.Options.Runner is set, the Runner looks up programs and directories at each decision, in the environment
-// inherited by commands. Such rules should be compiled with CompileRemote.
+// If acpterm.Options.Runner is set, use CompileRemote instead, because the Runner looks up programs and directories
+// whenever a decision is made, in the environment that commands inherit.
 func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
@@ -89,9 +89,9 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is like Compile, but for a Manager with acpterm.Options.Runner. Programs and directories need not exist
-// on this system, and examples are checked against program names only. If a rule's directory cannot be resolved when a
-// decision is made, the rule matches only if it denies.
+// CompileRemote is like Compile, but for a Manager whose acpterm.Options.Runner is set. Programs and directories need
+// not exist on the local machine, so examples are checked by program name only. If the Runner cannot resolve a rule's
+// directory when a decision is made, the rule matches only if it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
 		if !isAbs(dir) {

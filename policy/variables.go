@@ -12,9 +12,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// SafeVariables returns variables for use with AllowVariables. They can change a program's language and output format,
-// but not which files it runs, loads, reads or writes. If only some values of a variable are safe, such as cat for
-// PAGER, only those values are listed. Hosts should add any other variables that their agents need:
+// SafeVariables returns a list for AllowVariables. Its variables can change a program's language and output format, but
+// not the files that the program runs, loads, reads or writes. Where only some values are safe, such as cat for PAGER,
+// only those are listed. Hosts typically append other variables that their agents need:
 //
 //	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
@@ -34,10 +34,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables returns names for use with DenyVariables. They can make programs run, load, read or write
-// something else. The list includes patterns that may also match harmless names, and names used by systems, shells,
-// languages and popular tools. No such list is complete, so AllowVariables is safer if you know the variables your
-// agents need.
+// DangerousVariables returns a list for DenyVariables. Its variables can make programs run, load, read or write
+// something else, and are used by operating systems, shells, languages and popular tools. Some of its patterns also
+// match harmless names. No such list can be complete, so prefer AllowVariables if you know the variables your agents
+// need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -90,10 +90,10 @@ func DangerousVariables() []string {
 	}
 }
 
-// AllowVariables returns a policy that denies a command if the agent sets an unlisted variable. Start with
-// SafeVariables. An element is a name, which allows any value, or "NAME=value". In both, "*" matches any text and "?"
-// one character. On Windows, names are case-insensitive. If the list is empty, the agent may not set variables. An
-// unknown value (see Proposal.ValuesUnknown) is allowed only by a plain name. Inherited variables are not checked.
+// AllowVariables returns a policy that denies a command if the agent sets an unlisted variable. An element is either a
+// name, which allows any value, or "NAME=value". In both, "*" matches any text and "?" any single character. Names are
+// case-insensitive on Windows. If the list is empty, the agent may not set any variables. A value not known in advance
+// (see Proposal.ValuesUnknown) is allowed only by a plain name. Inherited variables are not checked.
 func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -114,9 +114,9 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables returns a policy that denies a command if the agent sets a listed variable. Elements have the form of
-// AllowVariables, but names are case-insensitive on every system, because some programs ignore case. Unknown values are
-// assumed to match. AllowVariables is safer, since dangerous variables missing from this list are allowed.
+// DenyVariables returns a policy that denies a command if the agent sets a listed variable. Elements are the same as
+// for AllowVariables, except that names are case-insensitive everywhere, because some programs ignore case. Unknown
+// values are assumed to match. AllowVariables is safer, since it does not let unlisted dangerous variables through.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -138,9 +138,9 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns the listed variables of an environment such as os.Environ(). Elements have the same form as
-// in AllowVariables. The result is meant for acpterm.CommandOptions.Env and is never nil, because a nil Env means the
-// host's whole environment.
+// InheritVariables filters an environment such as os.Environ() and returns only the listed variables. Elements have the
+// same form as for AllowVariables. Use the result as acpterm.CommandOptions.Env. It is never nil, because a nil Env
+// means the host's entire environment.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}

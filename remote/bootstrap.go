@@ -170,11 +170,11 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// NoHelperError is returned if no helper is available. If Options.Helpers is nil, this means that the remote PATH does
-// not contain one; otherwise that Options.Helpers does not contain one for the remote system.
+// NoHelperError is returned if no helper is available. If Options.Helpers is nil, the remote PATH does not contain one.
+// Otherwise, Options.Helpers does not contain one for the remote system.
 type NoHelperError struct {
-	// System and Arch are the target to build the helper for, as named by Go, or by the remote side if Go has no name
-	// for it.
+	// System and Arch are the target to build the helper for. They are Go's names if it has any, or else those reported
+	// by the remote side.
 	System, Arch string
 
 	uname  string // made visible, like System and Arch

@@ -14,10 +14,10 @@ import (
 // helperPackage is the helper's import path.
 const helperPackage = "github.com/acpterm/acpterm/remote/cmd/acpterm-remote"
 
-// Build builds the helper for a system and an architecture, as named by Go, using the go command. It writes a static
+// Build uses the go command to build the helper for a system and an architecture, as named by Go. It writes a static
 // program, acpterm-remote-<system>-<arch>, to the directory to, so os.DirFS(to) can be used as Options.Helpers. module
 // is a directory in a module or workspace that requires this package's module at this program's version, and defaults
-// to the working directory. Build is meant for development and tests. Released programs should include the helpers.
+// to the working directory. Build is meant for development and tests. Released programs should ship the helpers.
 func Build(ctx context.Context, module, to, system, arch string) error {
 	if system == "" || arch == "" {
 		return errors.New("remote: Build needs a system and an architecture")

@@ -23,23 +23,23 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Command is a Transport that gets a remote shell by running a command line, such as "ssh host", "docker exec -i name
-// sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input and
-// output must be those of the shell, without a PTY in between. Errors include up to 4 KiB from the end of its standard
+// A Command is a Transport that obtains a remote shell by running a command line, such as "ssh host", "docker exec -i
+// name sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input
+// and output must be those of the shell, without a PTY in between. Errors include up to the last 4 KiB of its standard
 // error.
 //
-// The connection ends when the command's process exits, even if other processes still hold its input and output.
-// Processes left behind by it, such as the one that keeps ssh's connections open, continue to run. Closing the
-// connection closes the command's standard input and waits up to ten seconds for the process to exit, or half a second
-// if the helper is not yet running. Any processes remaining in its tree are then sent SIGTERM, and SIGKILL two seconds
-// later. The process runs in its own session, so that no program asks for passwords on the host's terminal. On Windows,
-// it runs in a job object, which ends with the host, and is terminated instead.
+// The connection ends when the command's process exits, even if other processes still hold its input and output. Any
+// processes it leaves behind, such as the one that keeps ssh's connections open, continue to run. Closing the
+// connection closes the command's standard input and waits for the process to exit, for up to ten seconds, or half a
+// second if the helper is not running yet. Processes remaining in its tree are then sent SIGTERM, followed by SIGKILL
+// two seconds later. The process runs in its own session, which keeps programs from asking for passwords on the host's
+// terminal. On Windows, it runs in a job object, which ends with the host, and is terminated instead.
 type Command struct {
-	// Args holds the program and its arguments. The program is looked up as by exec.Command.
+	// Args holds the program, which is looked up as by exec.Command, followed by its arguments.
 	Args []string
-	// Env is the environment, in the form "NAME=value". If nil, this process's environment is used, except for
+	// Env is the environment, in the form "NAME=value". If nil, this process's environment is used, without the
 	// variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
-	// COLORTERM, NO_COLOR and WSLENV. Any other variables sent according to the user's ssh_config do arrive there.
+	// COLORTERM, NO_COLOR and WSLENV. Any other variables sent by the user's ssh_config do reach the remote side.
 	Env []string
 }
 
@@ -53,7 +53,7 @@ const (
 	commandLastWords = time.Second
 )
 
-// Open starts the command. It implements Transport.
+// Open implements Transport by starting the command.
 func (c Command) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

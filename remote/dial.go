@@ -83,7 +83,7 @@ func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	return c, s, nil
 }
 
-// because returns err with the cause of ctx's end before it. If ctx has not ended, it returns err alone.
+// because returns err, preceded by ctx's cause if ctx is done.
 func because(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:

@@ -18,12 +18,12 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// Runner runs commands on the remote side of a Transport. It implements acpterm.Runner and is safe for concurrent use
-// by multiple goroutines. All users of a Runner share a connection. It is opened by the first call, and opened again by
-// the first call after it was lost.
+// A Runner runs commands on the remote side of a Transport. It implements acpterm.Runner and is safe for concurrent use
+// by multiple goroutines, which share a connection. The connection is opened by the first call, and reopened by the
+// first call after it was lost.
 //
-// When the connection is lost, the state of its commands is unknown, so waits, kills and releases fail with
-// acpterm.ErrConnectionLost. The same error is returned by calls that need a connection if none can be established.
+// Once the connection is lost, the state of its commands is unknown, so waiting for, killing or releasing them fails
+// with acpterm.ErrConnectionLost. Calls that need a connection fail with the same error if none can be established.
 type Runner struct {
 	options Options
 	life    context.Context // ends with Close
@@ -54,7 +54,7 @@ func (l *link) usable() bool {
 var errClosed = errors.New("the Runner was closed")
 
 // NewRunner returns a Runner. It connects on first use, or when Connect is called. The caller should close it after
-// closing the Manager. If an option is invalid, NewRunner returns an error naming it.
+// closing the Manager. If an option is invalid, the returned error names it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,16 +65,16 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects to the remote side unless already connected, and returns once the connection is established. If ctx
-// is done first, Connect returns its cause, but the Runner continues to connect.
+// Connect connects to the remote side unless already connected, and waits until the connection is established. If ctx
+// is done first, Connect returns its cause, but the Runner continues connecting in the background.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close closes the connection, which ends everything running on the remote side. It returns once the Runner has
-// released all of its local resources. After that, every other call fails with acpterm.ErrClosing. The error is always
-// nil.
+// Close closes the connection, which terminates everything running on the remote side, and waits until all local
+// resources have been released. After that, calls to other methods fail with acpterm.ErrClosing. The returned error is
+// always nil.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -178,7 +178,7 @@ func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
 }
 
-// RealDir resolves the symbolic links of a directory on the remote side.
+// RealDir resolves the symbolic links in a directory's path on the remote side.
 func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	return string(reply.Dir), nil
 }
 
-// LookPath looks up a command on the remote side.
+// LookPath looks up a command's program on the remote side.
 func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm.Found, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -230,9 +230,9 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts a command on the remote side. If ctx is done first, Start waits for the remote side to confirm that
-// nothing of the command is left. Processes still running after ten seconds are given up by the remote side. If no
-// confirmation arrives within another ten seconds, Start gives up the connection, which ends everything there.
+// Start starts a command on the remote side. If ctx is done first, Start waits for the remote side to confirm that all
+// of the command's processes are gone. After ten seconds, the remote side gives up on any that remain. If no
+// confirmation arrives within another ten seconds, Start drops the connection, which terminates everything there.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 )
 
 // Split splits a command line, such as "ssh -p 22 'my host'" from the user's settings, into Command.Args. Arguments are
-// separated by white space. Single quotes preserve all characters between them, as do double quotes, except that in the
-// latter a backslash escapes a double quote or a backslash. Outside quotes, a backslash escapes the next character
-// unless it is a letter or a digit, so Windows paths do not need quotes. Nothing is expanded. Split returns an error if
-// the line is empty or a quote is not closed.
+// separated by white space. Both kinds of quotes preserve all characters between them, except that a backslash within
+// double quotes escapes a double quote or a backslash. Outside quotes, a backslash escapes the next character unless it
+// is a letter or a digit, so Windows paths need no quotes. Nothing is expanded. Split returns an error if the line is
+// empty or a quote is not closed.
 func Split(line string) ([]string, error) {
 	var args []string
 	var arg strings.Builder

@@ -25,13 +25,13 @@ const (
 )
 
 // Server returns an http.Server that serves only the view and limits its connections. Up to 32 connections may be open
-// that have not yet sent a request with the token; another one closes the oldest of them. After such a request, up to
-// Options.MaxStreams plus 32 connections may be open; another one is answered with 503 and closed. The timeouts are 5
-// seconds for a request's header, 10 for a request, 30 for an idle connection, and 30 for a write to a browser that
-// does not read.
+// without having sent a request with the token; a further one closes the oldest of them. In addition, up to
+// Options.MaxStreams plus 32 connections may be open after such a request; a further one is answered with 503 and
+// closed. The timeouts are 5 seconds for a request's header, 10 for a request, 30 for an idle connection, and 30 for a
+// write to a browser that does not read.
 //
-// Call Serve with a listener, or ServeTLS for TLS. The View should be closed before the server. Each call to Server
-// returns a server with its own limits.
+// Call Serve with a listener, or ServeTLS for TLS. The View should be closed before the server. Limits are not shared
+// between servers returned by different calls.
 func (v *View) Server() *http.Server {
 	c := &connections{maxAdmitted: cap(v.streams) + spareAdmitted, admitted: make(map[net.Conn]bool)}
 	return &http.Server{

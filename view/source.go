@@ -8,7 +8,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Source is a manager shown by a View. It is created by View.Add, or by New for the View's first manager.
+// A Source is a manager shown by a View. Sources are created by View.Add, and by New for the View's first manager.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Source struct {
@@ -20,9 +20,9 @@ type Source struct {
 	removed bool   // guarded by the table's mutex
 }
 
-// Add adds another manager, for example that of another agent, and shows its existing and later terminals. Pages show
-// the name, truncated to 4 KiB, next to its sessions. The options apply to all managers. Sessions and terminals with
-// the same ids in different managers are distinct. After Close, Add has no effect.
+// Add adds another manager, such as that of another agent, and shows its existing and future terminals. Pages show the
+// name, truncated to 4 KiB, next to the manager's sessions. The View's options apply to all managers. Sessions and
+// terminals of different managers are distinct even if their ids are the same. After Close, Add has no effect.
 func (v *View) Add(m *acpterm.Manager, name string) *Source {
 	s := &Source{view: v, manager: m, name: printable(name, maxText), stop: func() {}}
 	if !v.begin() {
@@ -45,7 +45,7 @@ func (v *View) Add(m *acpterm.Manager, name string) *Source {
 
 func (s *Source) observe(event acpterm.Event) { s.view.table.observe(s, event) }
 
-// Remove removes all of the manager's commands from the view, including past ones. Calling it again has no effect.
+// Remove removes the manager's commands from the view, including past ones. Calling it again has no effect.
 func (s *Source) Remove() {
 	v := s.view
 	v.mu.Lock()
@@ -65,8 +65,8 @@ func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
-// NameSession sets the name shown by pages instead of the id of a session of the manager passed to New, such as a title
-// given by the agent. The name is truncated to 4 KiB and kept by the view. An empty name restores the id.
+// NameSession sets the name that pages show instead of a session's id. It is typically a title given by the agent. The
+// session belongs to the manager passed to New. The name is truncated to 4 KiB. An empty name restores the id.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

@@ -1,5 +1,5 @@
-// Package view serves a web page that shows the terminals of an acpterm.Manager, with running, past and denied commands
-// and their live output.
+// Package view serves a web page showing an acpterm.Manager's terminals: the running, past and denied commands, with
+// their live output.
 //
 //	v, err := view.New(m, nil)
 //	server := v.Server()
@@ -11,21 +11,21 @@
 // # Access
 //
 // The URL's path contains a random token, and requests for any other path are forbidden. Requests from other machines
-// are refused unless Options.AllowRemote is set. To prevent DNS rebinding, requests for unknown host names are refused
-// too. The page is read-only, unless Options.AllowStop lets it stop commands or Options.Input lets it type. Pages of
-// other sites cannot make the requests it uses for this. The token is part of the path instead of a cookie, because
-// browsers send a host's cookies to all its ports, which on localhost includes servers of other users. Requests made by
+// are refused unless Options.AllowRemote is set, and requests for unknown host names are refused to prevent DNS
+// rebinding. The page is read-only unless Options.AllowStop lets it stop commands or Options.Input lets it type. Pages
+// of other sites cannot make the requests needed for this. The token is part of the path rather than a cookie, because
+// browsers send a host's cookies to all its ports, which on localhost includes other users' servers. Requests made by
 // another site's page do not contain the token.
 //
-// The connection is not encrypted. To serve other machines, use TLS or forward a port.
+// Connections are not encrypted. To serve other machines, use TLS or forward a port.
 //
 // # Behind a proxy
 //
-// If the view is behind a proxy on this machine, all requests come from this machine, so the proxy decides who may use
-// the view. List the host name used by browsers in Options.Hosts, and configure the proxy to pass on the browser's Host
-// header. Many proxies, such as nginx by default, replace it with their own. In that case the Host header does not
-// match the page's origin, so the page is read-only, and says so when a user stops a command or types. For nginx, use
-// the following. The last three lines are needed for WebSockets:
+// All requests through a proxy on this machine appear to come from this machine, so the proxy decides who may use the
+// view. List the host name used by browsers in Options.Hosts, and configure the proxy to pass on the browser's Host
+// header. Many proxies, including nginx by default, replace the header, so that it no longer matches the page's origin.
+// The page is then read-only, and says so when a user tries to stop a command or to type. For nginx, use the following
+// configuration. Its last three lines are needed for WebSockets:
 //
 //	proxy_pass http://127.0.0.1:8080;
 //	proxy_set_header Host $http_host; # $host has no port
@@ -33,59 +33,59 @@
 //	proxy_set_header Upgrade $http_upgrade;
 //	proxy_set_header Connection "upgrade";
 //
-// If the proxy cannot pass on the Host header, list the pages' origins in Options.Origins.
+// If the proxy cannot pass on the Host header, list the origins of its pages in Options.Origins.
 //
-// Middleware around the view must let an http.ResponseController flush, either by implementing http.Flusher or with an
-// Unwrap method. Otherwise streams are answered with 501, and the page says so.
+// Middleware wrapping the view must let an http.ResponseController flush, either by implementing http.Flusher or with
+// an Unwrap method. Otherwise, streams are answered with 501, and the page says so.
 //
 // # In your own page
 //
-// A custom element shows a single terminal. It can be used by any page from the same server:
+// Any page from the same server can embed a single terminal as a custom element:
 //
 //	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
-// View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy. It
+// View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy: it
 // needs script-src, style-src and connect-src for its server, and nothing inline. The page's styles do not affect it.
-// Its colours follow the system or its theme attribute, "dark" or "light". Elements of two views may share a page.
+// Its colours follow the system or its theme attribute, "dark" or "light". A page can mix elements of several views.
 //
-// A visible page with a list uses a WebSocket, as does each visible terminal while its command is running or, if the
-// agent owns it, until it is released. A hidden page uses one for its list, to update the title and notify the user,
-// but none for terminals. If a proxy does not pass WebSockets, visible pages use requests instead. Over HTTP/1.1, a
-// browser opens only six of those for all its windows.
+// A page with a list uses a WebSocket, even while hidden, to update its title and notify the user. Each visible
+// terminal uses another, until its command has exited or, if the agent owns the terminal, until it is released. Where a
+// proxy does not pass WebSockets, visible pages fall back to requests. Over HTTP/1.1, a browser opens only six of those
+// across all of its windows.
 //
 // # Several managers
 //
-// A host with one manager per agent can use View.Add to show the terminals of another manager in the same list, under a
-// name. View.NameSession and Source.NameSession set the name shown in the list instead of a session's id.
+// A host with one manager per agent can call View.Add to show another manager's terminals in the same list, under a
+// name. Use View.NameSession and Source.NameSession to set the name shown in the list instead of a session's id.
 //
 // # Live output
 //
-// Output is sent to browsers as events with absolute offsets. While a command is running, at most 64 KiB are sent
-// twenty times a second, or four times a second if it is faster. After reconnecting, a browser continues at its offset,
-// unless it is more than 1 MiB behind. Then it skips ahead and shows how many bytes were missed, and why. A page never
-// blocks a command. If a page receives nothing for three times Options.Heartbeat, it reconnects.
+// Output is sent to browsers as events with absolute offsets. While a command is running, up to 64 KiB are sent twenty
+// times a second, or four times a second if it writes faster. After reconnecting, a browser continues at its offset,
+// unless it is more than 1 MiB behind, in which case it skips ahead and shows how many bytes were missed, and why. A
+// page never blocks a command. A page that receives nothing for three times Options.Heartbeat reconnects.
 //
 // A page's memory use does not grow with the output, because its screen holds only the last 10,000 lines. If the user
-// scrolls or searches beyond them, or copies without a selection, the page reads all retained output and shows it in
-// parts of about that size. The link Text opens all retained output as plain text, as written by the command.
+// scrolls or searches beyond them, or copies without a selection, the page fetches all retained output and shows it in
+// parts of about that size. The Text link opens all retained output as plain text, exactly as the command wrote it.
 //
-// Addresses in the output starting with http:// or https:// can be clicked. The page then shows the whole address and
-// asks before opening another window. Links made by escape sequences have no effect. If the agent replaces the output
-// of a terminal it owns, the page replaces it too.
+// Addresses in the output starting with http:// or https:// are clickable. The page then shows the full address and
+// asks before opening another window. Links made by escape sequences are ignored. If the agent replaces the output of a
+// terminal it owns, the page replaces it too.
 //
 // # Terminals with a PTY
 //
-// A terminal with a PTY has its own number of columns and rows on the page, updated by Terminal.Resize. Its output can
-// move the cursor, switch to the alternate screen and back, and so on, as in a terminal program. In all terminals,
-// titles, palette colours, links, the clipboard, mouse tracking, focus reports and requests for an answer have no
-// effect, so the page never answers a command by itself.
+// A terminal with a PTY is shown with its own number of columns and rows, which follow calls to Terminal.Resize. Its
+// output can move the cursor, switch to the alternate screen and back, and so on, as in any terminal emulator. In all
+// terminals, titles, palette colours, links, the clipboard, mouse tracking, focus reports and requests for an answer
+// have no effect, which means that the page never answers a command by itself.
 //
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text reaches
-// the command in order. Control C copies if text is selected, and interrupts otherwise. Control V pastes without
-// control characters, and in brackets if requested by the command (mode 2004). Control Shift Enter turns typing off, so
-// that Tab leaves the terminal, and on again. Each request results in a single Terminal.Write, and so in a single
-// acpterm.InputEvent, which contains the number of bytes but not the text.
+// the command in order. Control C copies the selected text, or interrupts the command if none is selected. Control V
+// pastes text without control characters, bracketed if the command has requested it (mode 2004). Control Shift Enter
+// turns typing off, so that Tab leaves the terminal, and on again. Each request results in a single Terminal.Write, and
+// therefore in a single acpterm.InputEvent, which contains the number of bytes but not the text.
 package view
 
 // View with its options, handler and routes.
@@ -105,29 +105,29 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configure a View. The defaults, also used for a nil pointer, are all sessions, read-only, for this machine.
+// Options configure a View. With the zero value or nil, it shows all sessions, read-only, and serves only this machine.
 type Options struct {
-	// Session, if non-empty, is the only session whose terminals are shown. Otherwise all sessions are shown.
+	// Session, if non-empty, restricts the view to the terminals of this session.
 	Session acpterm.SessionID
 
-	// AllowStop allows the page to stop commands.
+	// AllowStop lets the page stop commands.
 	AllowStop bool
 
-	// Input allows the page to type into terminals with a PTY. Input from a page arrives in order. If several pages
-	// type into the same terminal, their requests are written one after the other and never mixed. Terminals do not
-	// wait for each other. If a command does not read its input, up to 256 KiB are queued, and the page retries.
+	// Input lets the page type into terminals with a PTY. Input from a page arrives in order. If several pages type
+	// into the same terminal, their requests are written one after the other and never mixed. Terminals do not wait for
+	// each other. If a command does not read its input, up to 256 KiB are queued before the page has to retry.
 	Input bool
 
-	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' or '_';
-	// otherwise New returns an error. If empty, New generates a random token of 130 bits.
+	// Token is the secret part of the page's path. It must be at least 16 characters long and consist of letters,
+	// digits, '-' and '_'; otherwise, New returns an error. If empty, New generates a random token of 130 bits.
 	Token string
 
-	// AllowRemote allows requests from other machines, if the listener accepts them. By default, only requests from
-	// loopback addresses, or over sockets without addresses, are answered. The connection is not encrypted.
+	// AllowRemote allows requests from other machines, provided the listener accepts them. By default, only requests
+	// from loopback addresses, or over sockets without addresses, are answered. Connections are not encrypted.
 	AllowRemote bool
 
-	// Hosts lists additional host names of the view, without a port, for use behind a proxy or with AllowRemote. The
-	// loopback names and the connection's IP address are always valid.
+	// Hosts lists additional host names of the view, without a port. It is needed behind a proxy, and typically with
+	// AllowRemote. The loopback names and the connection's IP address are always valid.
 	Hosts []string
 
 	// Origins lists additional origins, such as "https://view.example" or "http://localhost:8081", whose pages may stop
@@ -135,28 +135,28 @@ type Options struct {
 	// origin must match the Host header.
 	Origins []string
 
-	// FrameAncestors lists the origins, such as "https://editor.example", whose pages may show the view in a frame. By
-	// default, no page may.
+	// FrameAncestors lists the origins, such as "https://editor.example", whose pages may embed the view in a frame. By
+	// default, none may.
 	FrameAncestors []string
 
-	// MaxPast is the maximum number of ended and denied commands shown, the oldest being removed. The default is 100.
+	// MaxPast is the maximum number of ended and denied commands shown. The oldest are removed. The default is 100.
 	MaxPast int
 
-	// MaxPastBytes is the maximum number of bytes retained for past commands, counting output and requests. The oldest
-	// commands are removed first, but the last one is always kept. The default is 64 MiB.
+	// MaxPastBytes is the maximum number of bytes retained for past commands, including output and requests. The oldest
+	// commands are removed first, but the most recent one is always kept. The default is 64 MiB.
 	MaxPastBytes int64
 
-	// Heartbeat is the maximum time between two messages of a stream. If there is nothing to send, it sends an empty
-	// one. A page receiving nothing for three times as long reconnects, because the connection must be dead even if
-	// never closed. The default is 5 seconds. Use a shorter time if a proxy closes idle connections sooner.
+	// Heartbeat is the maximum time between two messages of a stream, which sends an empty message if it has no other.
+	// A page that receives nothing for three times as long reconnects, because the connection must be dead even if it
+	// was never closed. The default is 5 seconds. Use a shorter time if a proxy closes idle connections sooner.
 	Heartbeat time.Duration
 
-	// MaxStreams is the maximum number of concurrent event streams. There is one for each page and one for each visible
-	// terminal. Further streams are answered with 503, and the page retries. The default is 100.
+	// MaxStreams is the maximum number of concurrent event streams. Each page uses one, as does each visible terminal.
+	// Further streams are answered with 503, and the page retries. The default is 100.
 	MaxStreams int
 }
 
-// View is an http.Handler that shows the terminals of its managers. Use New to create one, and Close to close it.
+// A View is an http.Handler that shows the terminals of its managers. Use New to create one, and Close to release it.
 //
 // It is safe for concurrent use by multiple goroutines.
 type View struct {
@@ -178,14 +178,14 @@ type View struct {
 	busy    sync.WaitGroup // requests and kills; see begin
 }
 
-// New returns a view of a manager's existing and later terminals. Use View.Add to add others. Mount it at the root of a
-// server, or below with http.StripPrefix. Close it before the server's Shutdown, which would wait for the pages.
+// New returns a View of a manager's existing and future terminals. Use View.Add to add others. Mount it at the root of
+// a server, or below with http.StripPrefix. Close it before the server's Shutdown, which otherwise waits for the pages.
 //
-// View.Server returns a server with limits on its connections. Any other server needs its own: ReadHeaderTimeout,
-// ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams, and a limit on its connections, which
-// could otherwise use up the file descriptors needed by commands.
+// View.Server returns a server with limits on its connections. If you use another server, set its ReadHeaderTimeout,
+// ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams. Also limit its connections, because
+// they could otherwise use up the file descriptors that commands need.
 //
-// If an option is invalid, New returns an error naming the field.
+// If an option is invalid, New returns an error naming it.
 func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v := new(View)
 	if options != nil {
@@ -224,10 +224,10 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	return v, nil
 }
 
-// Close closes the connections of all pages, waits for pending requests and discards past terminals. Subsequent
-// requests are answered with 503. Commands are not affected. Input waiting for a command to read it is discarded,
-// except for at most one request per terminal, which is written when the command reads it or dropped when it exits.
-// Close does not wait for that. Calling Close again has no effect.
+// Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests are
+// answered with 503. Commands are not affected. Input that no command has read yet is discarded, except for at most one
+// request per terminal, which is written once the command reads it or dropped when it exits. Close does not wait for
+// that. Calling Close again has no effect.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -246,19 +246,19 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Path returns the page's path, "/<token>/", which should be kept secret.
+// Path returns the path of the page, "/<token>/". It should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the module defining the custom element <acp-terminal>.
+// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath returns the src attribute of an <acp-terminal> for a terminal of the manager passed to New. It is
-// relative to the root of the handler. A page showing only that terminal is served at the same path.
+// TerminalPath returns the src attribute of an <acp-terminal> showing a terminal of the manager passed to New. The path
+// is relative to the root of the handler. It also serves a page that shows only this terminal.
 func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + keyOf(0, session, id)
 }
 
-// URL returns the page's URL on a listener without TLS. If it listens on all addresses, the loopback address is used.
+// URL returns the page's URL on a listener without TLS, using the loopback address if it listens on all addresses.
 func (v *View) URL(addr net.Addr) string {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -281,7 +281,7 @@ func (v *View) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP answers requests whose path contains the token, and refuses all others.
+// ServeHTTP implements http.Handler. It refuses all requests whose path does not contain the token.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {

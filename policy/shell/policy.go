@@ -13,46 +13,45 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options allow a shell to do more than start programs. The zero value and a nil pointer allow nothing else.
+// Options relax the restrictions on shells. With the zero value or a nil pointer, shells may only start programs.
 type Options struct {
-	// ReadFiles allows the shell to open files below the session's roots for reading, as in `read x < file`.
+	// ReadFiles lets the shell open files below the session's roots for reading, as in `read x < file`.
 	ReadFiles bool
-	// WriteFiles allows the shell to write to files below the session's roots, as in `echo x > file`. Some files, such
-	// as .git/config, Makefile and package.json, can make an allowed program run another one. File names are resolved
-	// before the line runs, so the line or another terminal can still create a symbolic link after that.
+	// WriteFiles lets the shell write to files below the session's roots, as in `echo x > file`. Beware that some
+	// files, such as .git/config, Makefile and package.json, can make an allowed program run another one. File names
+	// are resolved before the line runs, so the line or another terminal can still create a symbolic link in between.
 	WriteFiles bool
-	// Kill allows the shell to send signals to any of the user's processes, with the builtin kill.
+	// Kill lets the shell send signals to any of the user's processes, using the builtin kill.
 	Kill bool
-	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so
-	// the programs that run may not be the ones shown to the rules.
+	// LoginShells lets lines start login shells, as in `bash -lc`. Their start-up files may change PATH, in which case
+	// the programs that run are not necessarily the ones shown to the rules.
 	LoginShells bool
-	// OtherShells lets the rules decide about lines for shells that this package cannot parse, such as PowerShell,
-	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). The rules receive the whole line as ShellLine, so
-	// policy.Rules.ShellLines applies. Allowing a line allows everything in it. If OtherShells is false, such lines are
-	// denied.
+	// OtherShells leaves lines for shells that this package cannot parse to the rules instead of denying them. Examples
+	// are PowerShell, cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). The rules receive the whole line
+	// as ShellLine, so policy.Rules.ShellLines applies. Note that allowing a line allows everything in it.
 	OtherShells bool
 }
 
-// NewPolicy returns a policy for all commands. It asks rules about every program that a command runs: the programs of a
-// shell line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest
-// verdict applies. Missing programs and lines rejected by Parse are denied. The options may be nil.
+// NewPolicy returns a policy that asks rules about every program that a command runs. These are all programs in a shell
+// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
+// applies. Missing programs and lines rejected by Parse are denied. If options is nil, the defaults are used.
 //
-// NewPolicy asks rules at least once per program, each time with an acpterm.Proposal without a ShellLine. Unknown
-// verdicts count as denials, as do Changes, because a part of a line cannot be changed. The Proposal's Requested.Env
+// The policy calls rules at least once per program, each time with an acpterm.Proposal without a ShellLine. Unknown
+// verdicts count as denials, and so do Changes, because part of a line cannot be changed. The Proposal's Requested.Env
 // and Command.Env include variables set by the line (removed ones are empty), but not unexported shell variables. If
 // the line changes the environment of later commands, rules must allow each program both with and without the change.
 //
-// Unless allowed by Options, the shell may not open files other than /dev/null, send signals, or be a login shell. Its
-// other builtins are allowed, so patterns (echo *) and test can be used to find out which files exist anywhere.
+// Unless options allow it, the shell may not open files other than /dev/null, send signals, or be a login shell. All
+// other builtins are allowed, so patterns (echo *) and test can be used to find out whether any file exists.
 //
 // A request for a line must not set any variable that the line itself must not set (PATH, BASH_ENV, HOME ...). The
 // locale (LC_ALL, LC_CTYPE and LANG), whether set by the agent or by the embedder, must be C, POSIX or a UTF-8 locale,
-// because in other locales a shell may read the line differently.
+// because in any other locale a shell may read the line differently.
 //
-// All policies that decide by program, arguments or variables should be part of rules. Elsewhere they would see a line
-// as an argument of sh. Use the returned policy instead of rules, in acpterm.Options.Policy or SessionOptions.Policy.
-// If acpterm.Options.Runner is set, ReadFiles and WriteFiles have no effect, because files are resolved on this system.
-// The policy is safe for concurrent use if rules is.
+// Policies that decide by program, arguments or variables should be part of rules. Anywhere else, they would see a line
+// as a mere argument of sh. Use the returned policy instead of rules, in acpterm.Options.Policy or
+// SessionOptions.Policy. If acpterm.Options.Runner is set, ReadFiles and WriteFiles have no effect, because files are
+// resolved on the local machine. The policy is safe for concurrent use if rules is.
 func NewPolicy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
 	if options != nil {

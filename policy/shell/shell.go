@@ -8,51 +8,51 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A Command is a program run by a line, or a builtin of the shell.
+// A Command is a program or shell builtin run by a line.
 type Command struct {
-	// Name is the command word after quote removal, such as "git" for \g\it, including any directory. It is empty for a
-	// part of the line that only has assignments (Env) or redirections (Redirects).
+	// Name is the command word after quote removal, such as "git" for \g\it, including any directory. It is empty if
+	// this part of the line consists only of assignments (Env) or redirections (Redirects).
 	Name string
 	// Args holds the words following the name.
 	Args []Arg
-	// Env holds the assignments in front of the command and of the commands in Via, and the variables that `env` sets
-	// or removes (-u), in the order they apply.
+	// Env lists the assignments in front of this command and of the commands in Via, along with the variables that
+	// `env` sets or removes (-u), in the order they take effect.
 	Env []Assignment
-	// Sets lists the variables set or removed by the builtin itself: export, readonly, read, getopts or unset. Later
-	// commands of the line see the change.
+	// Sets lists the variables that this builtin (export, readonly, read, getopts or unset) sets or removes. The change
+	// is visible to later commands in the line.
 	Sets []Assignment
-	// Exports lists the variables that the builtin export adds to the environment of later commands.
+	// Exports lists the variables that the export builtin adds to the environment of later commands.
 	Exports []string
-	// Redirects lists the files opened by this part of the line. In `sudo rm > f`, f belongs to sudo, not to rm.
+	// Redirects lists the files opened for this part of the line. In `sudo rm > f`, f belongs to sudo, not to rm.
 	Redirects []Redirect
-	// Via lists the commands that lead to this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the
-	// line itself names the command.
+	// Via lists the commands that lead to this one, outermost first, such as "sudo", "sh -c" or "find -exec". It is
+	// empty if the line runs the command directly.
 	Via []string
-	// Builtin reports whether the shell runs the command itself, without a program file, such as cd, echo or test.
-	// Builtins that could run a program are rejected by Parse. Builtin is also true if Name is empty.
+	// Builtin reports whether the shell runs the command itself, without a program file, as it does for cd, echo and
+	// test. It is also true if Name is empty. Builtins that could run a program are rejected by Parse.
 	Builtin bool
-	// Moved reports whether the line may have changed the directory before this command, by cd or an option of a
-	// prefix. If so, relative paths in Args and Redirects are not relative to the line's directory.
+	// Moved reports whether the line may have changed the working directory before this command, by cd or an option of
+	// a prefix. If so, relative paths in Args and Redirects are not relative to the line's directory.
 	Moved bool
-	// Login reports whether the command is a login shell. It runs start-up files such as ~/.profile, which may change
-	// PATH and therefore the programs run by the shell.
+	// Login reports whether the command is a login shell. Login shells run start-up files such as ~/.profile, which may
+	// change PATH and therefore the programs that the shell runs.
 	Login bool
 }
 
-// An Arg is a word of a line.
+// An Arg is a word in a line.
 type Arg struct {
 	// Text is the argument after quote removal if Literal is true, and the word's source text otherwise. It is empty
-	// for arguments appended at run time, such as those of xargs.
+	// for arguments appended at run time, such as those added by xargs.
 	Text string
-	// Literal reports whether the program receives exactly Text. Otherwise the argument depends on variables, output,
+	// Literal reports whether the program receives Text verbatim. Otherwise, the argument depends on variables, output,
 	// the files matching a pattern, or the shell.
 	Literal bool
-	// One reports whether the word is exactly one argument. An unquoted $x, for example, can be none or several. A
-	// Literal argument is always One.
+	// One reports whether the word always becomes exactly one argument. An unquoted $x, for example, can become none or
+	// several. One is always true if Literal is.
 	One bool
 }
 
-// An Assignment is a NAME=value, or the removal of a variable.
+// An Assignment sets a variable, as in NAME=value, or removes it.
 type Assignment struct {
 	Name  string
 	Value Arg
@@ -60,12 +60,12 @@ type Assignment struct {
 	Unset bool
 }
 
-// A Redirect is a file opened by the shell for a command. Duplicated and closed descriptors (2>&1) and here-documents
+// A Redirect is a file that the shell opens for a command. Duplicated and closed descriptors (2>&1) and here-documents
 // are not included.
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
-	// Path is the file's path. For /dev/tcp/HOST/PORT, bash opens a connection instead.
+	// Path is the file's path. Note that bash opens a connection for /dev/tcp/HOST/PORT instead.
 	Path Arg
 }
 
@@ -76,11 +76,11 @@ const (
 	maxNest  = 100      // constructs within constructs
 )
 
-// Parse returns every program run by a shell line, in the order of the line. A program inside a word, such as $(date),
-// precedes the word's command. Any error is an *Error. It means that Parse could not analyse the line completely, so
-// the line must not be run.
+// Parse returns every program run by a shell line, in order of appearance. A program inside a word, such as $(date),
+// comes before the command containing the word. All errors are of type *Error. If Parse returns one, it could not
+// analyse the line completely, so the line must not be run.
 //
-// The result depends only on the line, not on the machine, the environment or files.
+// The result depends only on the line, not on the machine, the environment or any files.
 func Parse(line string) ([]Command, error) {
 	if err := checkBytes(line); err != nil {
 		return nil, err

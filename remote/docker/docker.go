@@ -1,19 +1,19 @@
-// Package docker provides a remote.Transport that uses exec in a running container. It talks to the API of a Docker
-// daemon and does not need a docker program.
+// Package docker provides a remote.Transport that opens shells in a running container using exec. It talks to the API
+// of a Docker daemon and does not require a docker program.
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: &docker.Transport{Container: "web"},
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// The package has been tested against a test server that implements the few requests required as documented by Docker,
-// runs a real sh and multiplexes its output like Docker. It has not been tested against a Docker daemon. Podman's
-// service has the same API and should work, but has not been tested either.
+// The package has not been tested against a Docker daemon, only against a test server that implements the few requests
+// required as documented by Docker, runs a real sh, and multiplexes its output like Docker. Podman's service offers the
+// same API and should work, but has not been tested either.
 //
 // Docker contexts and ssh:// hosts are not supported. If you need them, use remote.Command with the command line
 // "docker exec -i name sh".
 //
-// The connection returned by Open also has a method CloseWrite() error that closes the shell's standard input.
+// The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
 package docker
 
 import (
@@ -27,32 +27,32 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Transport opens shells in a running container, using a separate exec for each. Only Container is required. The fields
-// must not be changed after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells in a running container, each with its own exec. Only Container is required. The fields must
+// not be modified after first use. Open is safe for concurrent use by multiple goroutines.
 type Transport struct {
 	// Container is the container's name or ID.
 	Container string
 
-	// User is the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". The default is the
+	// User is the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". It defaults to the
 	// container's user.
 	User string
 
-	// WorkingDir is the absolute path of the shell's starting directory. The default is the container's working
+	// WorkingDir is the absolute path of the directory to start the shell in. It defaults to the container's working
 	// directory.
 	WorkingDir string
 
-	// Env lists variables, in the form "NAME=value", to add to the container's environment.
+	// Env lists variables of the form "NAME=value" to add to the container's environment.
 	Env []string
 
-	// Host is the daemon's address, such as "unix:///var/run/docker.sock" or "tcp://host:2376". If empty, it defaults
-	// to the environment variable DOCKER_HOST, or else to the usual address on this system. DOCKER_API_VERSION applies
-	// to all addresses, DOCKER_CERT_PATH and DOCKER_TLS_VERIFY only to tcp addresses. Proxies are not used.
+	// Host is the daemon's address, such as "unix:///var/run/docker.sock" or "tcp://host:2376". It defaults to the
+	// environment variable DOCKER_HOST, or else to the usual address on this system. DOCKER_API_VERSION applies to all
+	// addresses, whereas DOCKER_CERT_PATH and DOCKER_TLS_VERIFY apply only to tcp addresses. Proxies are not used.
 	Host string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open runs sh in the container, without a PTY.
+// Open runs sh in the container without a PTY.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	name := "container " + t.Container
 	c, err := t.open(ctx, name)

@@ -16,23 +16,22 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// HostKeyError is returned if a server is rejected because its key is not one of its known keys.
+// HostKeyError is returned if a server is rejected because its key is unknown, has changed, or is revoked.
 type HostKeyError struct {
-	// Host is the server, as written in a known hosts file: "host", or "[host]:port" if the port is not 22.
+	// Host is the server's name as in a known hosts file: "host", or "[host]:port" if the port is not 22.
 	Host string
-	// KeyType and Fingerprint describe the server's key, such as "ssh-ed25519" and "SHA256:…".
+	// KeyType and Fingerprint describe the key presented by the server, such as "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
-	// Files lists the known hosts files searched.
+	// Files lists the known hosts files that have been searched.
 	Files []string
-	// Known lists the lines containing other keys for the server, in the form "file:line". It is empty if none were
-	// found.
+	// Known lists the lines with other keys for this server, in the form "file:line". It is empty if none were found.
 	Known []string
-	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
-	// an error about the server's certificate.
+	// Err is the underlying error: a *knownhosts.KeyError or a *knownhosts.RevokedError
+	// (golang.org/x/crypto/ssh/knownhosts), or an error about the server's certificate.
 	Err error
 }
 
-// Error returns a message with the server's key and the location of any known keys.
+// Error returns a message describing the server's key and where any known keys were found.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")

@@ -1,16 +1,16 @@
-// Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and does not need an ssh program.
+// Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and needs no ssh program.
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: &ssh.Transport{Host: "example.com", User: "me"},
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// Logins use public keys from files or from an agent. Passwords and keyboard-interactive logins are not supported, and
-// hardware keys and certificates only through an agent. The server's key must be in a known hosts file, and
-// @cert-authority lines are not supported. ssh_config is not read, so ProxyJump and ProxyCommand are not supported
-// either. If any of these are needed, use remote.Command with the command line "ssh host".
+// Users log in with public keys, from files or from an agent. Hardware keys and certificates work only through an
+// agent; passwords and keyboard-interactive logins are not supported. The server's key must be listed in a known hosts
+// file, where @cert-authority lines are not supported. ssh_config is not read, so ProxyJump and ProxyCommand have no
+// effect. If you need any of these, use remote.Command with the command line "ssh host" instead.
 //
-// The connection returned by Open also has a method CloseWrite() error that closes the shell's standard input.
+// The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
 package ssh
 
 import (
@@ -27,39 +27,39 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Transport opens shells over SSH, using a separate connection for each. Only Host is required. The fields must not be
-// changed after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells over SSH, each with its own connection. Only Host is required. The fields must not be
+// modified after first use. Open is safe for concurrent use by multiple goroutines.
 type Transport struct {
-	// Host is "host" or "host:port". An IPv6 address with a port must be enclosed in brackets. The default port is 22.
+	// Host is "host" or "host:port". An IPv6 address with a port must be enclosed in brackets. The port defaults to 22.
 	Host string
 
-	// User is the user to log in as. The default is the name of the user running this process.
+	// User is the user to log in as. It defaults to the user running this process.
 	User string
 
-	// KnownHosts lists files of server keys in OpenSSH's format. The default is ~/.ssh/known_hosts, if it exists. A
-	// server without a known key is rejected with a *HostKeyError.
+	// KnownHosts lists files containing server keys in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
+	// exists. Servers without a known key are rejected with a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists private key files. If set, only their keys are offered to the server, and if one is encrypted
-	// and held by the agent, the agent signs with it. If empty, all keys of the agent are offered, followed by those of
+	// Identities lists private key files. If it is set, only their keys are offered to the server, and the agent signs
+	// with any encrypted keys that it holds. If empty, all of the agent's keys are offered, followed by those in
 	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase returns the passphrase of an encrypted private key file. It is called during Open. If the file reveals
-	// the public key, it is called only once the server has accepted that key. ctx is cancelled when Open should
-	// return. If Passphrase is nil, encrypted keys are offered only through the agent.
+	// Passphrase, if non-nil, is called by Open to obtain the passphrase of an encrypted private key file. If the file
+	// reveals its public key, Passphrase is called only once the server has accepted that key. ctx is cancelled when
+	// Open should return. If Passphrase is nil, encrypted keys are offered only through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
-	// Agent is the Unix socket of an agent. The default is the value of the environment variable SSH_AUTH_SOCK, if set.
-	// If Agent is "none", no agent is used.
+	// Agent is the Unix socket of an agent. It defaults to the environment variable SSH_AUTH_SOCK. Set it to "none" to
+	// disable the use of an agent.
 	Agent string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects, logs in and starts sh. It returns an error if ctx is done first. The login shell is given the command
-// "exec sh", so it may be any shell that accepts this. It has no PTY and reads no login profile, but bash may read
-// ~/.bashrc. Any output of such files is skipped by the Runner.
+// Open connects to the server, logs in and starts sh. It returns an error if ctx is done first. The command "exec sh"
+// is passed to the login shell, which can be any shell that accepts it. It has no PTY and reads no login profile, but
+// bash may read ~/.bashrc. The Runner skips any output of such files.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()

@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Attached feeds a terminal for a command that its owner runs. It is safe for concurrent use by multiple goroutines.
-// After the release, its methods have no effect.
+// Attached supplies the output and exit status of a command run by a terminal's owner. It is safe for concurrent use by
+// multiple goroutines. Once the terminal has been released, its methods have no effect.
 type Attached struct {
 	terminal *Terminal
 	owner    *attached
@@ -28,18 +28,18 @@ type Attached struct {
 // TerminalSize is the size of a terminal in characters.
 type TerminalSize struct{ Columns, Rows int }
 
-// Attach adds a terminal for a command that its owner runs, calls HandlerOptions.Created with it, and returns the
-// Attached used to feed it.
+// Attach adds a terminal for a command run by its owner rather than by the Manager. It calls HandlerOptions.Created
+// with the terminal and returns an Attached for supplying its output.
 //
-// The ID of about, chosen by the owner, and the SessionID, as the agent names it, are required. Command, Size and Meta
-// are optional, and other fields are ignored. See Attached.Describe for cancel. If released is not nil, it is called
-// once when a release of the terminal begins, and must not block.
+// In about, ID and SessionID are required: an id chosen by the owner, and the agent's id of the session. Command, Size
+// and Meta are optional, and all other fields are ignored. See Attached.Describe for cancel. If released is non-nil, it
+// is called once, when the terminal begins to be released. It must not block.
 //
-// The terminal counts towards the Manager's quotas. While one is full, each create and each Attach releases the
-// attached terminal that ended first. No policy is asked, and the agent's terminal/* requests do not reach it.
+// The terminal counts towards the Manager's quotas. If one is exhausted, Create and Attach make room by releasing the
+// attached terminal that ended first. Policies do not apply to it, and terminal/* requests cannot access it.
 //
-// It returns ErrInvalidParams if the id is already used in the session or was given to a command by the Manager;
-// ErrQuota or ErrClosing; and ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
+// Attach returns ErrInvalidParams if the id is in use in the session or has been assigned by the Manager;
+// ErrSessionNotFound if Options.RequireSessions is set and the session is not open; and ErrQuota or ErrClosing.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
 ) (*Attached, error) {
@@ -144,8 +144,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe sets the terminal's Command, Size and Meta to those of about, and cancel as the function that Terminal.Kill
-// calls to ask the owner to end the command. If cancel is nil, Kill returns ErrNotCancellable.
+// Describe updates the terminal's Command, Size and Meta from about, and the cancel function. Terminal.Kill calls
+// cancel to ask the owner to stop the command. If cancel is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -153,11 +153,11 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
-// Write appends to the output. It returns os.ErrClosed after the terminal has been released.
+// Write appends p to the output. It returns os.ErrClosed once the terminal has been released.
 func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
-// Replace replaces all of the output. If p begins with the output so far, only the rest is appended. Otherwise,
-// followers receive a Chunk with Replaced set.
+// Replace replaces the entire output with p. If p merely extends the output so far, only the new part is appended.
+// Otherwise, followers receive a Chunk with Replaced set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {
@@ -166,14 +166,14 @@ func (a *Attached) Replace(p []byte) {
 	a.Write(rest)
 }
 
-// Extends reports whether p begins with the output so far, and returns the rest of p if it does, or otherwise all of p.
+// Extends reports whether p begins with the output so far. If it does, rest is the remainder of p; otherwise it is p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
 
-// Exit reports that the command has ended. code or signal is nil if it is not known. The first call ends the terminal,
-// and a later one counts only if neither was known before. The exit status has the lower 32 bits of an exit code, and
-// its Meta the whole code if it exceeds a uint32, such as a negative one on Windows. A signal has its POSIX name.
+// Exit reports that the command has exited with the given code, or was terminated by the given signal, such as
+// "SIGTERM". Either is nil if unknown. Only the first call counts, unless it passed neither. If the code does not fit
+// in a uint32, such as a negative one on Windows, the exit status holds its lower 32 bits, and Meta the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
 	t.mu.Lock()
@@ -192,8 +192,8 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// Attached reports whether the terminal was created by Handler.Attach, so its owner, such as the agent, runs the
-// command. As it has no process here, Kill asks the owner to end the command, and a release only forgets the terminal.
+// Attached reports whether the terminal was created by Handler.Attach, which means that its owner, such as the agent,
+// runs the command. Kill then asks the owner to stop the command, and a release merely forgets the terminal.
 func (t *Terminal) Attached() bool {
 	_, ok := t.behind().(*attached)
 	return ok

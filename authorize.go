@@ -113,8 +113,8 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 	return Decision{Reason: "the policies keep changing the command"}, nil, nil
 }
 
-// approve calls Options.Approve; if that is nil, it returns nil. It stores the times of the question and the answer
-// in a, and the contents of the program's files before the question.
+// approve calls Options.Approve, or returns nil if it is not set. It stores the times of the question and the answer in
+// a, and the contents of the program's files before the question.
 func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (answer *Answer, err error) {
 	if z.ask == nil {
 		return nil, nil

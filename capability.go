@@ -8,25 +8,25 @@ import "fmt"
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
 
-// ClientCapabilities is the part of the schema type ClientCapabilities that concerns terminals. Its JSON is the value
-// of clientCapabilities in initialize. An embedder with its own type can copy Terminal and Auth. The zero value is a
-// client without terminals.
+// ClientCapabilities is the terminal-related part of the schema type of the same name. It encodes to the JSON value of
+// clientCapabilities in initialize. If you have your own type for that, copy Terminal and Auth to it. The zero value
+// represents a client that does not support terminals.
 type ClientCapabilities struct {
 	// Terminal indicates that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
-	// Auth is omitted from the JSON if it is zero.
+	// Auth is omitted from the JSON encoding if it is zero.
 	Auth AuthCapabilities `json:"auth,omitzero"`
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities specifies how an agent may let the user sign in (schema type AuthCapabilities).
+// AuthCapabilities specifies how users can sign in to the agent (schema type AuthCapabilities).
 type AuthCapabilities struct {
 	// Terminal indicates that the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
 
-// Require returns nil if terminals are advertised, and otherwise a *CapabilityError for the method.
+// Require returns a *CapabilityError for the given method unless terminals are advertised.
 func (c ClientCapabilities) Require(method string) error {
 	if c.Terminal {
 		return nil
@@ -39,13 +39,13 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 }
 
-// CapabilityError is returned for a terminal/* method if the client did not advertise terminals. Its JSON is the data
-// of the error on the wire, which has the code -32601.
+// CapabilityError is returned when a terminal/* method is called although the client did not advertise terminals. It is
+// sent to the agent as the data of an error with code -32601.
 type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods lists the methods served by the client (see HandlerOptions.SupportedMethods). It is never nil.
+	// SupportedMethods lists the methods the client does serve. See HandlerOptions.SupportedMethods. It is never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

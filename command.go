@@ -14,17 +14,17 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Command is a resolved command.
+// A Command is a command whose program, directory and environment have been resolved.
 type Command struct {
-	// Path is the absolute path of the program's file.
+	// Path is the absolute path of the executable.
 	Path string
 	// Args holds the command line arguments, including the program's name as Args[0], as in exec.Cmd.
 	Args []string
-	// Dir is the absolute path of the working directory. If empty, Options.Runner chooses one.
+	// Dir is the absolute path of the working directory. It is only empty if the choice is left to Options.Runner.
 	Dir string
-	// Env is the entire environment, in the form "NAME=value", with each name once. It may contain secrets.
+	// Env is the complete environment, in the form "NAME=value" and without duplicate names. It may contain secrets.
 	Env []string
-	// ShellLine is the shell line, which is also the last of Args. It is empty for other commands.
+	// ShellLine is the line run by the shell, and also the last of Args. It is empty if no shell is used.
 	ShellLine string
 }
 
@@ -42,8 +42,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String returns the shell line, or the program and its arguments, quoted where needed. Since the text was chosen by
-// the agent, use display.Visible to make it safe to print.
+// String returns the shell line or, if no shell is used, the arguments, quoted where necessary. The agent controls this
+// text, so pass it through display.Visible before printing it.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -57,19 +57,19 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// A Shell is a program that runs shell lines, with the line as its last argument. The zero value is the system's shell:
-// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. See usershell.KnownShell for the usual shells.
+// A Shell runs shell lines. It is started with the line as its last argument. The zero value is the system's shell,
+// /bin/sh -c, or on Windows cmd.exe /d /s /c in the system directory. See usershell.KnownShell for common shells.
 //
-// The exit code of a line is the shell's. Note that PowerShell's -Command turns every nonzero exit code of a program
-// into 1, unless the line ends with "exit $LASTEXITCODE".
+// The exit code of a line is that of the shell. Note that PowerShell's -Command exits with 1 if the program's exit code
+// is nonzero, unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
-	// Program is the name or absolute path of the shell. Each create looks up a name in the absolute entries of the
-	// PATH in CommandOptions.Env, but never in the agent's. With Options.Runner, it is looked up where the Runner runs
-	// commands. On Windows, a name refers to a program with the extension .exe, "cmd" is the system's own, and "bash"
-	// is not the launcher of WSL. If Program is empty, the system's shell is used, and Args must be empty.
+	// Program is the name or absolute path of the shell. A name is looked up for every command, in the PATH of
+	// CommandOptions.Env, ignoring relative entries. The agent's own PATH is never used. If Options.Runner is set, the
+	// lookup happens where the Runner runs commands. On Windows, a name refers to an .exe file, "cmd" to the system's
+	// own, and "bash" never to the WSL launcher. If empty, the system's shell is used, and Args must be empty.
 	Program string
-	// Args are the arguments before the line. The last one must be the option that takes the line, "-c" for most
-	// shells. cmd.exe receives the line without escapes and therefore needs "/s" and, as the last argument, "/c".
+	// Args holds the arguments that precede the line. The last one should be the option taking the line, which is "-c"
+	// for most shells. For cmd.exe, Args must include "/s" and end with "/c", since it is passed the line unescaped.
 	Args []string
 }
 
@@ -99,13 +99,13 @@ func (s Shell) cannotRun(err error) error {
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
 }
 
-// ShellMode specifies when a request's command is a line for CommandOptions.Shell and not the name of a program. A
+// ShellMode specifies when a request's command is a line for CommandOptions.Shell rather than the name of a program. A
 // command with arguments is never a shell line.
 type ShellMode int
 
 const (
-	// ShellAuto uses the shell if no program of that exact name exists and the command contains white space or shell
-	// syntax. Agents send commands such as "npm test && git diff" without arguments.
+	// ShellAuto uses the shell if the command contains white space or shell syntax, unless a program of exactly that
+	// name exists. It is useful because agents send commands such as "npm test && git diff" without arguments.
 	ShellAuto ShellMode = iota
 	// ShellNever never uses the shell.
 	ShellNever
@@ -117,7 +117,7 @@ const (
 const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
 // resolveWith resolves the command of a request with the options of Create, and then adds those of Options.CommandsFor.
-// Afterwards the settings have the options of all levels.
+// The settings then have the options of all levels.
 func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, own CommandOptions) (located, error) {
 	session := s.commands
 	s.commands = own.over(session)

@@ -11,34 +11,34 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Limits bounds the resources of a command. Zero fields set no bound. If the system cannot enforce a limit, the create
-// fails with ErrInternal and the name of the field, since no command is run without one of its limits.
+// Limits restricts the resources of a command. A zero field means no limit. A command never runs without one of its
+// limits: if the system cannot enforce it, Create fails with ErrInternal, and Error.Field names the limit.
 //
-// On Linux, limits that no cgroup enforces use ptrace before the command's first instruction. Set-user-id programs and
-// programs with capabilities then run without these privileges, unless the host may trace them, as root may. A create
-// fails if ptrace is forbidden or the host's children are already traced (strace -f).
+// On Linux, limits not enforced by a cgroup are set with ptrace before the command executes its first instruction.
+// Set-user-id programs and those with capabilities then run unprivileged, unless the host may trace them, as root may.
+// Create fails if ptrace is forbidden or the host's children are already traced (strace -f).
 //
-// On macOS and FreeBSD, no limits can be enforced.
+// Limits cannot be enforced on macOS and FreeBSD.
 type Limits struct {
 	// CPUTime is the maximum CPU time of each process, or of the whole tree if EnforcedLimit.Tree is set. It is rounded
-	// up to seconds. A process exceeding it receives SIGXCPU, and SIGKILL a second later. On Windows, only time spent
-	// outside the kernel counts, and the whole tree is terminated.
+	// up to whole seconds. A process that exceeds it is sent SIGXCPU, followed by SIGKILL one second later. On Windows,
+	// only user-mode time counts, and the whole tree is terminated.
 	CPUTime time.Duration
 	// Memory is the maximum address space of each process in bytes, or the maximum memory of the whole tree if
-	// EnforcedLimit.Tree is set, which is the case with Options.Cgroup and on Windows. Note that programs reserve more
-	// address space than they use. Go, Java and JavaScript programs reserve gigabytes.
+	// EnforcedLimit.Tree is set, as it is with Options.Cgroup and on Windows. Note that programs reserve far more
+	// address space than they use. Go, Java and JavaScript programs typically reserve gigabytes.
 	Memory int64
-	// Processes is the maximum number of processes in the tree, including their threads on Linux. Without a cgroup or a
-	// job object it is enforced by an rlimit, which counts all of the user's processes on the machine. Linux does not
-	// enforce the rlimit for root, nor for users with CAP_SYS_RESOURCE or CAP_SYS_ADMIN, so such hosts need a cgroup.
+	// Processes is the maximum number of processes in the tree. On Linux, threads count as well. Unless a cgroup or a
+	// job object is used, it is set as an rlimit, which counts all processes of the user on the machine. Linux exempts
+	// root and processes with CAP_SYS_RESOURCE or CAP_SYS_ADMIN from that rlimit, so such hosts need a cgroup.
 	Processes int
-	// OpenFiles is one more than the highest file descriptor of each process. It is not supported on Windows.
+	// OpenFiles is one more than the highest file descriptor a process can open. It is not supported on Windows.
 	OpenFiles int
-	// FileSize is the maximum size in bytes of a file written by a process. A process that writes more receives
-	// SIGXFSZ. It is not supported on Windows.
+	// FileSize is the maximum size in bytes of a file written by a process. A process that exceeds it is sent SIGXFSZ.
+	// It is not supported on Windows.
 	FileSize int64
-	// Nice is added to the priority number of each process, so values from 1 to 19 make it less urgent. On Windows, 1
-	// to 9 is the priority class below normal, and higher values are idle.
+	// Nice is added to the nice value of each process. It can be from 1 to 19, and higher values mean a lower priority.
+	// On Windows, values up to 9 select the priority class below normal, and higher values select idle.
 	Nice int
 }
 
@@ -46,13 +46,12 @@ type Limits struct {
 type EnforcedLimit struct {
 	// Name is the field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize" or "Nice".
 	Name string
-	// Value has the same unit as the field, except that CPUTime is in seconds. It may be lower than the requested value
-	// if the host itself has a lower limit.
+	// Value is in the unit of the field, or in seconds for CPUTime. The host's own limit may have reduced it.
 	Value int64
-	// By is the mechanism: "rlimit", "cgroup", "job object" or "priority".
+	// By names the enforcing mechanism: "rlimit", "cgroup", "job object" or "priority".
 	By string
-	// Tree indicates that the limit applies to the process tree as a whole. Otherwise it applies to each process,
-	// except that the rlimit for Processes applies to all processes of the user.
+	// Tree indicates that the limit applies to the process tree as a whole. Otherwise, it applies to each process
+	// separately, except for Processes, whose rlimit covers all processes of the user.
 	Tree bool
 }
 
@@ -84,22 +83,23 @@ func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 	return asked, nil
 }
 
-// A Sandbox rewrites an allowed command just before it starts, so that it runs confined. It must be safe for concurrent
-// use. If it fails, nothing is run and the create fails.
+// A Sandbox confines commands. Wrap is called just before an allowed command starts and returns the command to run
+// instead. If it returns an error, nothing is run and Create fails. It may be called concurrently.
 type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }
 
-// Wrapped is the command returned by a Sandbox, which is started instead of the allowed command.
+// Wrapped is returned by a Sandbox. It describes the command to start instead of the allowed one.
 type Wrapped struct {
-	// Command holds the Path, Args, Dir and Env to start. Since the confining program itself runs unconfined, Env must
-	// not contain variables of the command that affect programs, such as LD_PRELOAD, and Args must not contain secrets.
+	// Command is the command to start. Only its Path, Args, Dir and Env are used. The confining program itself runs
+	// unconfined, so Env must not contain variables of the command that affect programs, such as LD_PRELOAD. Args must
+	// not contain secrets.
 	Command Command
-	// Files are inherited as descriptors 3, 4 and so on, and closed by the Manager after the start. They are not
-	// supported on Windows.
+	// Files lists open files to be inherited by the new process. Entry i becomes file descriptor 3+i. The Manager
+	// closes them after the start. Files is not supported on Windows.
 	Files []*os.File
-	// PIDNamespace indicates that the allowed command runs in its own Linux PID namespace, whose first process ends
-	// with the started process, so that the kernel ends all of its processes. Processes outside the namespace are then
-	// not part of the tree if they only hold the command's output, since the command can pass it to any process.
+	// PIDNamespace indicates that the command runs in its own Linux PID namespace, whose first process exits with the
+	// started process, so the kernel kills everything in it. Processes outside the namespace are then not part of the
+	// tree just because they hold the command's output, since the command can pass it to any process.
 	PIDNamespace bool
 }

@@ -11,89 +11,89 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Kind classifies an Error. It is itself an error, to be used as in errors.Is(err, acpterm.ErrTerminalNotFound), and
-// it is sent as "kind" in the data of an error on the wire.
+// A Kind classifies an Error. It is an error itself, for use as in errors.Is(err, acpterm.ErrTerminalNotFound). The
+// agent receives it as "kind" in the error's data.
 type Kind string
 
 // The kinds of error.
 const (
 	// ErrInvalidParams is returned if a request is malformed or unusable, for example because a field has the wrong
-	// type or cwd is relative. Error.Field names the field.
+	// type or cwd is a relative path. Error.Field names the field.
 	ErrInvalidParams Kind = "invalid_params"
-	// ErrNotExecutable is returned if the command's file exists but cannot be executed.
+	// ErrNotExecutable is returned if the program's file was found but cannot be executed.
 	ErrNotExecutable Kind = "not_executable"
-	// ErrCommandNotFound is returned if the command does not name a file. Error.Command holds the command.
+	// ErrCommandNotFound is returned if the program cannot be found. Error.Command holds its name.
 	ErrCommandNotFound Kind = "command_not_found"
-	// ErrTerminalNotFound is returned if an id does not exist, has been released, or belongs to another session.
+	// ErrTerminalNotFound is returned if a terminal does not exist, has been released, or belongs to another session.
 	ErrTerminalNotFound Kind = "terminal_not_found"
-	// ErrCancelled is returned if the call's context is done or the agent has cancelled the request.
+	// ErrCancelled is returned if the context is done or the agent has cancelled the request.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is returned if a policy or a user denies the command. Error.Command holds the command, and Error.Reason
-	// and Error.Rule explain the denial.
+	// ErrDenied is returned if a policy or the user has denied the command, which is in Error.Command. Error.Reason and
+	// Error.Rule explain why.
 	ErrDenied Kind = "denied"
-	// ErrSessionNotFound is returned if a session is not open: by Create if Options.RequireSessions is set, by AddRoot,
-	// and by creates still pending when CloseSession is called.
+	// ErrSessionNotFound is returned if a session is not open. It is returned by AddRoot, by Create if
+	// Options.RequireSessions is set, and by calls to Create still pending when CloseSession is called.
 	ErrSessionNotFound Kind = "session_not_found"
-	// ErrQuota is returned if a request exceeds a quota. Error.Quota names it, and Error.Limit is its limit.
+	// ErrQuota is returned if a request exceeds a quota. Error.Quota and Error.Limit hold its name and value.
 	ErrQuota Kind = "quota"
-	// ErrClosing is returned by methods of a closed Manager or Handler.
+	// ErrClosing is returned after the Manager or Handler has been closed.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is returned if processes of the tree are still running after the last escalation step. Error.PIDs
-	// lists them.
+	// ErrSurvivors is returned if some processes of the tree are still running after the last escalation step. They are
+	// listed in Error.PIDs.
 	ErrSurvivors Kind = "survivors"
-	// ErrExitLost is returned if a command has ended but its exit status is lost, because another part of the host's
-	// program reaps children it has not started or ignores SIGCHLD. See Options.HostReaps.
+	// ErrExitLost is returned if a command has exited but its exit status was lost, because another part of the host's
+	// program reaps children it did not start or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is returned if Options.Runner has lost its connection, so that neither how the command ended
-	// nor whether its process tree is gone is known. The output up to then can be read.
+	// ErrConnectionLost is returned if Options.Runner has lost its connection, so it is unknown how the command exited
+	// and whether its process tree is gone. The output received until then can still be read.
 	ErrConnectionLost Kind = "connection_lost"
-	// ErrNotCancellable is returned by Kill if the owner of an attached terminal does not end the command. Error.Err is
-	// the owner's answer, if it was asked.
+	// ErrNotCancellable is returned by Kill if the owner of an attached terminal cannot or will not stop the command.
+	// Error.Err is the owner's error, if it was asked.
 	ErrNotCancellable Kind = "not_cancellable"
 	// ErrMethodNotFound is returned for methods other than the five terminal methods.
 	ErrMethodNotFound Kind = "method_not_found"
 	// errInvalidMessage is only sent, for a line of the agent other than a JSON-RPC message.
 	errInvalidMessage Kind = "invalid_message"
-	// ErrInternal is returned for all other errors, such as a failed system call. Error.Err is the cause.
+	// ErrInternal is returned for all other errors, such as failed system calls. Error.Err is the cause.
 	ErrInternal Kind = "internal"
 )
 
 // Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error is returned when an operation fails. Fields that do not apply are empty. An Error never contains the value of
-// an environment variable.
+// Error describes a failed operation. Fields that do not apply are left empty. For security, an Error never contains
+// the value of an environment variable.
 type Error struct {
-	// Op is the operation, such as "create", "wait", "kill", "release" or "open session", or a method, such as
-	// "terminal/output". Other packages use their own, such as "start agent" in agentproc.
+	// Op is the operation which caused the error, such as "create", "wait", "kill", "release" or "open session", or the
+	// method, such as "terminal/output". Other packages use their own, such as agentproc's "start agent".
 	Op   string
 	Kind Kind
-	// Field is the invalid field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
-	// option, such as "SessionOptions.Roots[1]", or, if the system cannot enforce a limit, for example "Limits.Memory".
+	// Field is the invalid field of the request, such as "cwd" or "env[2].name". With ErrInternal, it is the option at
+	// fault, such as "SessionOptions.Roots[1]", or the limit that cannot be enforced, such as "Limits.Memory".
 	Field string
-	// Reason explains the error, for example why Field is invalid or a policy denied the command.
+	// Reason explains the error, for example why Field is invalid or why a policy denied the command.
 	Reason string
-	// Rule is the policy's rule that denied the command.
+	// Rule is the name of the policy rule that denied the command.
 	Rule string
-	// Command is the requested command: only its name if not found or not executable, with its arguments if denied.
+	// Command is the requested command. It includes the arguments only if the command was denied.
 	Command string
 
 	SessionID  SessionID
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota is the name of the exceeded quota, as sent on the wire: "terminals" (Options.MaxTerminals),
-	// "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes" (MaxOutputBytes), "events"
-	// and "event_bytes" (see Manager.Observe), "pending_requests" (HandlerOptions.MaxPending), "create_bytes"
-	// (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes). Limit is its limit.
+	// Quota is the name of the exceeded quota, as seen by the agent, and Limit is its value. The names are "terminals"
+	// (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes"
+	// (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
+	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), and "pending_create_bytes" (MaxPendingCreateBytes).
 	Quota string
 	Limit int64
 
-	// Err is the underlying error, such as a system error or a context's, or nil.
+	// Err is the underlying error, if any, such as a system error or that of a context.
 	Err error
 }
 
-// Error returns a message with the operation, the subject and the reason.
+// Error returns a message that includes the operation, its subject and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")
@@ -128,7 +128,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the kind and the underlying error, for errors.Is.
+// Unwrap returns the kind and the underlying error, if any.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Kind}

@@ -13,102 +13,101 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// An Event is passed to Options.Record and to the hooks of Manager.Observe. It is a *DecisionEvent, *StartEvent,
-// *EndEvent, *SurvivorsEvent or *ReleaseEvent or, for a PTY, an *InputEvent or *ResizeEvent. A command's events come in
-// this order, except that a SurvivorsEvent may precede the EndEvent, and those of a PTY come at any time after the
-// StartEvent.
+// An Event is passed to Options.Record and to the hooks added by Manager.Observe. It is one of *DecisionEvent,
+// *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent and *ResizeEvent. The events of a command are
+// sent in this order, except that a SurvivorsEvent may precede the EndEvent, and that InputEvents and ResizeEvents,
+// which are specific to PTYs, are sent at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
 
-// Subject identifies the terminal of an event, and its command as it ran.
+// Subject identifies the terminal and the command that an event is about.
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are the fields of Command. No event contains the value of a variable.
+	// Path, Args, Dir and ShellLine are copied from the Command. Events never contain values of environment variables.
 	Path      string
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the PID of the command, the leader of its session, or 0 if it did not run on the local machine.
+	// PID is the command's PID on the machine that runs it, or 0 if unknown. A local command leads its own session.
 	PID int
-	// Attached indicates that the terminal was created by Handler.Attach, so no policy has decided about its command.
+	// Attached indicates that the terminal was created by Handler.Attach, so no policy was consulted.
 	Attached bool
-	// Meta is the create's _meta, as chosen by the agent. Package tracecontext reads a trace from it. It must not be
-	// modified.
+	// Meta is the _meta of the create request. The agent chooses it, so it may hold anything. Package tracecontext
+	// reads a trace context from it. Callers must not modify it.
 	Meta Meta
 }
 
-// DecisionEvent reports a decision on a command. It is sent once for each create whose command could be resolved.
+// DecisionEvent reports whether a command was allowed to run. It is sent once for each command that could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is Proposal.Name. If a policy was asked, Path has no symbolic links.
+	// Name is copied from Proposal.Name. If a policy was consulted, symbolic links in Path have been resolved.
 	Name string
-	// Requested is the time when Create was called, and Time the time of the decision.
+	// Requested is when Create was called, and Time is when the decision was made.
 	Requested, Time time.Time
-	// Asked and Answered are the times when Options.Approve was called and when it answered, or zero.
+	// Asked and Answered are the times when Options.Approve was called and when it returned, if it was called.
 	Asked, Answered time.Time
-	// Verdict is VerdictAllow or VerdictDeny. It is VerdictAllow if no policy is set.
+	// Verdict is either VerdictAllow or VerdictDeny. If no policy is set, every command is allowed.
 	Verdict Verdict
 	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
-	// Approval is the answer's Approval as a string, and Approver its By. The answer may be a remembered one. They are
-	// empty if no question was asked.
+	// Approval and Approver are copied from the Approval and By fields of the Answer, which may have been remembered
+	// from an earlier question. They are empty if the policies did not ask.
 	Approval, Approver string
-	// Variables lists the names of the environment variables set by the request.
+	// Variables lists the names of environment variables set by the request.
 	Variables []string
-	// Err is the create's error if the command was denied, or if the create ended before a decision was made.
+	// Err is the error if the command was denied, or if Create failed before a decision was made.
 	Err error
 }
 
-// StartEvent reports that a command has started.
+// StartEvent is sent when a command has started.
 type StartEvent struct {
 	Subject
 	Time time.Time
-	// Terminal is the terminal. It can still be read after it has been released.
+	// Terminal can be used to read the output. This remains possible after the terminal has been released.
 	Terminal *Terminal
 }
 
-// EndEvent reports that a command has ended. It is sent exactly once for each allowed command, even if its create
-// failed or was cancelled after the decision. If the command ends during a kill, a release or a timeout, the event is
-// sent after that has finished.
+// EndEvent is sent when a command has exited. It is sent exactly once for each allowed command, even if Create failed
+// or was cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is not
+// sent until that has finished.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
-	// Status is the exit status, or nil if the end was not observed.
+	// Status is the exit status. It is nil if the exit was not observed.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes written up to then, and Dropped the number of those beyond the limit of
-	// terminal/output.
+	// Bytes is the number of bytes written so far, and Dropped is how many of them exceeded the output limit.
 	Bytes, Dropped int64
-	// Survivors lists the PIDs of the processes still running in the tree.
+	// Survivors lists the PIDs of processes still running in the tree.
 	Survivors []int
-	// CPUTime and PeakMemory are the CPU time and the maximum resident memory, in bytes, of the command's process and
-	// the children it has waited for. They are only set on Linux.
+	// CPUTime and PeakMemory are the CPU time and the peak resident memory, in bytes, used by the command's process and
+	// the children it has waited for. They are only available on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is the reason why an allowed command did not run, or nil. If it is not nil, only Subject and Ended are set.
+	// Err, if non-nil, explains why an allowed command did not run. In that case, only Subject and Ended are also set.
 	Err error
 }
 
-// SurvivorsEvent reports processes still running after a kill, a release, a timeout or a Close. The calls also return
-// an error of kind ErrSurvivors, whereas a timeout is only reported by this event.
+// SurvivorsEvent is sent if processes are still running after a kill, a release, a timeout or a Close. Those calls also
+// return an error of kind ErrSurvivors, but after a timeout, this event is the only report.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
 }
 
-// ReleaseEvent reports that a release is complete, with the process tree gone or given up. It is sent once for each
-// started command, unless the host ends first.
+// ReleaseEvent is sent when a terminal has been released and its process tree is gone or was given up. It is sent once
+// for each started command, unless the host exits first.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error of the release, such as one of kind ErrSurvivors, or nil.
+	// Err is the error returned by the release, if any, such as one of kind ErrSurvivors.
 	Err error
 }
 
-// InputEvent reports a call to Terminal.Write. It does not contain the bytes, since they may be a password.
+// InputEvent is sent when Terminal.Write is called. It omits the bytes written, because they may be a password.
 type InputEvent struct {
 	Subject
 	Time time.Time
@@ -116,7 +115,7 @@ type InputEvent struct {
 	Bytes int
 }
 
-// ResizeEvent reports a call to Terminal.Resize.
+// ResizeEvent is sent when Terminal.Resize has changed the size of a PTY.
 type ResizeEvent struct {
 	Subject
 	Time time.Time

@@ -14,37 +14,37 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// A SkippedLine is a line from the agent other than a JSON-RPC message.
+// A SkippedLine is a line sent by the agent that is not a JSON-RPC message.
 type SkippedLine struct {
 	// Text is the line without its newline, truncated to 64 KiB. It is only valid until the hook returns.
 	Text []byte
 	// Bytes is the length of the whole line.
 	Bytes int64
-	// Reason completes the sentence "the line …", as in "is not JSON".
+	// Reason explains why the line was skipped, in a form that completes "the line …", such as "is not JSON".
 	Reason string
-	// Code is the code of the error sent in response to the line, -32700 or -32600, or 0 if no response was sent.
+	// Code is the error code sent in response, either -32700 or -32600. It is 0 if no response was sent.
 	Code int64
 }
 
-// Filter serves terminal/*, and cancels of these requests, on the connection to an agent. It returns the rest of the
-// connection, for use with any JSON-RPC library or SDK whose messages are lines of JSON. With jsonrpc2:
+// Filter wraps the connection to an agent and serves terminal/* requests on it, including their cancellation. It
+// returns a connection with all other messages, for any JSON-RPC library that uses newline-delimited JSON. With
+// jsonrpc2:
 //
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //
-// Read returns the agent's other messages, one per line. Write sends lines to the agent. If a line is invalid JSON,
-// Write fails after sending the lines before it. The Handler only serves terminal/* while rest is being read, so a
-// handler of your library that waits, for example for the user, must do so in another goroutine.
+// Read returns the agent's other messages, one per line, and Write sends lines to the agent. If a line is not valid
+// JSON, Write returns an error after sending those before it. Requests are only served while rest is being read, so
+// handlers of your library should not block, for example to ask the user, but start a goroutine.
 //
-// No line sent by the agent ends the connection. Filter skips lines other than messages, such as debugging output: it
-// passes them to HandlerOptions.SkippedLines, and answers them if JSON-RPC has an error for them (-32700 or -32600).
-// Blank lines are ignored. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest and restored in the reply.
+// No line sent by the agent can break the connection. Filter passes lines that are not messages, such as debugging
+// output, to HandlerOptions.SkippedLines, and responds with the JSON-RPC error for them, if any (-32700 or -32600).
+// Blank lines are ignored. Ids that jsonrpc2 cannot represent, such as 1.5, are strings in rest but not in replies.
 //
-// When the agent or the embedder closes the connection, or ctx is done, conn and the Handler are closed. Close waits
-// for conn, and Handler.Close also waits for the commands. If conn is nil, the connection has already ended. Call
-// Filter only once.
+// Filter closes conn and the Handler once either side closes the connection or ctx is done. Close returns once conn is
+// closed, while Handler.Close also waits for the commands. A nil conn counts as closed. Call Filter only once.
 //
-// Only one goroutine at a time may call Read. Write and Close may be called concurrently.
+// Read must not be called by more than one goroutine at a time. Write and Close may be called concurrently.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
 	f := &filter{handler: h, ctx: ctx, skipped: h.options.SkippedLines}
 	if f.skipped == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// Error codes defined by ACP in addition to those of JSON-RPC (schema type ErrorCode).
+// Error codes that ACP adds to those of JSON-RPC (schema type ErrorCode).
 const (
 	CodeResourceNotFound = -32002
 	CodeRequestCancelled = -32800
@@ -43,9 +43,9 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// A Handler serves the terminal/* methods of a connection using a Manager. It can be used through Filter with any
-// JSON-RPC library, as a jsonrpc2.Handler, or through Dispatch. When the connection ends or Close is called, the
-// Handler releases the terminals created through it.
+// A Handler serves the terminal/* requests of a connection, using a Manager to run the commands. Use Filter with any
+// JSON-RPC library, use the Handler as a jsonrpc2.Handler, or call Dispatch for each request. When the connection is
+// closed or Close is called, the Handler releases the terminals created through it.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Handler struct {
@@ -65,7 +65,7 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a Handler for a single connection, with a copy of the options. If options is nil, the defaults are
+// NewHandler returns a Handler for a single connection. It makes a copy of options. If options is nil, the defaults are
 // used. If m is nil, every terminal request fails with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
@@ -83,7 +83,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the clientCapabilities to send in initialize. The Handler refuses requests beyond them.
+// Capabilities returns the clientCapabilities to send in initialize. Requests that they do not cover are refused.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -95,14 +95,14 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return c
 }
 
-// Handle implements jsonrpc2.Handler. It returns immediately, and the answer is sent later. Requests are served
-// concurrently, except that terminal/output requests are answered in order. Notifications for terminal/* are dropped.
-// The Handler is closed when conn ends. Prefer Filter, which copies less and survives invalid lines.
+// Handle implements jsonrpc2.Handler. It returns immediately and replies later. Requests are served concurrently,
+// except that terminal/output requests are answered in the order received. Notifications for terminal/* are dropped.
+// The Handler is closed when conn is. Filter should be preferred, since it copies less and survives invalid lines.
 //
-// The values of ctx are available to policies and hooks. A request is cancelled when the connection ends, by
-// $/cancel_request, or by Close, but not when ctx is cancelled.
+// The values of ctx are passed on to policies and hooks, but cancelling ctx has no effect. Requests are cancelled by
+// $/cancel_request, by Close, and when the connection is closed.
 //
-// Handle only waits for the agent to read when it refuses a request, either beyond MaxPending or after Close.
+// Handle blocks only while the agent does not read the reply to a request refused because of MaxPending or Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
@@ -139,12 +139,12 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
 // Dispatch serves a single request received by any JSON-RPC library, given its method and unmodified params. It returns
-// the result, or an error that can be passed to ResponseError. It does not return before the answer is known, which for
-// terminal/wait_for_exit may take long, so it should be called in a goroutine. ctx bounds the request but never the
-// command. Cancel it on $/cancel_request and when the connection ends, and then call Close.
+// the result, or an error that can be passed to ResponseError. Since it blocks until the result is known, which may
+// take long for terminal/wait_for_exit, it should be called in its own goroutine. ctx applies to the request but never
+// to the command. Cancel it on $/cancel_request and when the connection is closed, and then call Close.
 //
-// Dispatch returns ErrMethodNotFound for methods other than the five terminal methods, and a *CapabilityError if
-// terminals were not advertised.
+// It returns ErrMethodNotFound for all but the terminal methods, and a *CapabilityError if terminals were not
+// advertised.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)
 	return result, h.toWireError(err)
@@ -363,9 +363,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels pending creates, releases the terminals created through the Handler, as Manager.Release does, and
-// returns their joined errors when the terminals are gone. Pending requests are still answered if the agent reads, and
-// later ones are refused with ErrClosing. Close is called when the connection ends. Subsequent calls also wait.
+// Close cancels pending calls to Create, releases the terminals created through the Handler, and waits until they are
+// gone. It returns the joined errors of Manager.Release. Pending requests are still answered if the agent reads, and
+// later ones fail with ErrClosing. Close is called when the connection is closed. Subsequent calls also wait.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -420,9 +420,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError converts an error to its form on the wire: a code, a message, and an object of data for programs. It
-// returns a *jsonrpc2.Error unchanged, and other errors from outside this package become internal errors. Texts longer
-// than 2 KiB are cut. If err is nil, it returns a nil pointer, which is not a nil error: test err and not the result.
+// ResponseError converts an error to a JSON-RPC error, whose data is an object describing it to programs. A
+// *jsonrpc2.Error is returned unchanged, and other errors from outside this package become internal errors. Texts
+// longer than 2 KiB are cut. If err is nil, it returns a nil pointer, which is not a nil error: check err.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// TerminalInfo is a snapshot of a terminal. It does not share memory with the terminal.
+// TerminalInfo is a snapshot of a terminal's state. It shares no memory with the terminal.
 type TerminalInfo struct {
 	ID        TerminalID
 	SessionID SessionID
-	// Command is the resolved command. It is the zero Command until the terminal has started.
+	// Command is the resolved command. It is the zero Command until the command has started.
 	Command Command
 	// PID is the command's PID, or 0 if it has not started.
 	PID   int
 	State State
-	// ExitStatus is the exit status. It is nil while the command is running, or if its end was not observed.
+	// ExitStatus is nil while the command is running, or if its exit was not observed.
 	ExitStatus *TerminalExitStatus
-	// EndedBy is the reason why the command ended. It is empty while the command is running.
+	// EndedBy explains why the command exited. It is empty while the command is running.
 	EndedBy EndedBy
-	// Attached indicates that the terminal was created by Handler.Attach. Cancellable and Meta are only set in that
-	// case. Cancellable indicates that Kill can ask the owner to end the command, and Meta holds the owner's metadata.
+	// Attached indicates that the terminal was created by Handler.Attach. In that case, Cancellable indicates whether
+	// Kill can ask the owner to stop the command, and Meta holds the owner's metadata. Otherwise, neither is set.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
 	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
-	// Size is the size of the PTY, or of an attached terminal if its owner has set it, or nil.
+	// Size is the size of the PTY, or of an attached terminal if set by its owner. Otherwise, it is nil.
 	Size *TerminalSize
-	// Created, Started and Ended are the times when the terminal was created and the command started and ended, or
-	// zero.
+	// Created is when the terminal was created, and Started and Ended are when the command started and exited, or zero.
 	Created, Started, Ended time.Time
-	// Written is the number of bytes written by the command, not including replaced output of an attached terminal, and
-	// Kept the number of those within the limit of Output. With a PTY or invalid UTF-8, the length of Output differs.
+	// Written is the number of bytes written by the command, excluding replaced output of an attached terminal. Kept is
+	// how many of them are within the limit of Output, whose length differs with a PTY or invalid UTF-8.
 	Written, Kept int64
-	// OutputByteLimit is the limit of Output in bytes.
+	// OutputByteLimit is the maximum length of Output in bytes.
 	OutputByteLimit int64
-	// Cgroup is the directory of the command's cgroup, if any.
+	// Cgroup is the directory of the command's cgroup, if it has one.
 	Cgroup string
-	// Limits lists the enforced limits, as reported by Options.Runner if it is set. It is nil until the terminal has
-	// started.
+	// Limits lists the limits being enforced. If Options.Runner is set, they are as reported by the Runner. Limits is
+	// nil until the command has started.
 	Limits []EnforcedLimit
 }
 
-// Info returns a snapshot of the terminal. If State is StateEnded, Written includes all of the command's own output.
+// Info returns a snapshot of the terminal. If its State is StateEnded, Written includes all output of the command
+// itself.
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
@@ -66,25 +66,25 @@ func (t *Terminal) Info() TerminalInfo {
 	return info
 }
 
-// Stats is a snapshot of a Manager and its quotas.
+// Stats contains statistics about a Manager.
 type Stats struct {
-	// Terminals is the number of terminals that count towards MaxTerminals: a terminal counts until its process tree is
-	// gone, even if it has been released before. Running is the number of running commands.
+	// Terminals is the number of terminals counted towards MaxTerminals. This includes terminals being released, until
+	// their process trees are gone. Running is the number of commands currently running.
 	Terminals, Running int
-	// Sessions is the number of sessions: open ones, and those with terminals.
+	// Sessions is the number of sessions, including unopened or closed ones with terminals.
 	Sessions int
-	// ReservedBytes is the space for output that counts towards MaxOutputBytes. KeptBytes is the part of it in use, not
-	// including released terminals.
+	// ReservedBytes is the memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is how much of it
+	// is in use, excluding released terminals.
 	ReservedBytes, KeptBytes int64
-	// PendingEvents is the number of events waiting for hooks.
+	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int
 
-	// MaxTerminals and MaxOutputBytes are the values from Options, or their defaults.
+	// MaxTerminals and MaxOutputBytes are the limits set in Options, or their defaults.
 	MaxTerminals   int
 	MaxOutputBytes int64
 }
 
-// Stats returns a snapshot of the Manager.
+// Stats returns statistics about the Manager and how much of its quotas is in use.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	s := Stats{

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// A Journal records commands that may still be running. Its methods are called concurrently for different terminals,
-// but one at a time for each terminal. A panic is logged and treated as an error.
+// A Journal records commands that may still be running, so they can be found if the host dies. Methods may be called
+// concurrently, but never for the same terminal. A panic is logged and treated as an error.
 type Journal interface {
-	// Begin records a command before it starts: the allowed command, before a Sandbox rewrites it. Its Env is nil,
-	// since it may contain secrets. If Begin fails, the command is not started and the create fails with ErrInternal.
+	// Begin records a command before it starts. The command is recorded as it was before a Sandbox rewrites it. Its Env
+	// is nil, since it may contain secrets. If Begin fails, nothing is started and Create fails with ErrInternal.
 	Begin(info TerminalInfo) error
-	// Started adds the command's PID to the record. It should read facts about the process and then call unreaped. If
-	// that returns false, the PID may belong to another process, and Started must not record anything. If Started
-	// fails, the process tree is ended and the create fails with ErrInternal.
+	// Started adds the command's PID to the record. It should gather facts about the process and then call unreaped. If
+	// that returns false, the PID may be reused, and nothing must be recorded. If Started fails, the tree is killed and
+	// Create fails with ErrInternal.
 	Started(id TerminalID, pid int, unreaped func() bool) error
-	// End removes the record, if any, because the process tree is gone. If End fails after a kill, the kill still
-	// succeeds and End is called again by the release. If End fails in a release, the release fails with ErrInternal.
+	// End removes the record, if any, once the process tree is gone. If End fails after a kill, the kill succeeds and
+	// the release calls End again. If it fails again, the release fails with ErrInternal.
 	End(id TerminalID) error
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// A Manager creates terminals and keeps them until they are released. Call Shutdown or Close when done with it.
+// A Manager creates terminals and keeps track of them until they are released. Call Shutdown or Close when done.
 //
-// It is safe for concurrent use by multiple goroutines. No lock is held while a command starts, ends or is waited for.
+// It is safe for concurrent use by multiple goroutines. No lock is held while a command starts, exits or is waited for.
 type Manager struct {
 	options    Options
 	ids        *ids.Generator
@@ -42,8 +42,8 @@ type Manager struct {
 	reserved   int64                  // room for output in bytes
 }
 
-// NewManager returns a Manager with a copy of the options. If options is nil, the defaults are used. If an option is
-// invalid, NewManager returns an *Error of kind ErrInternal whose Field names the option.
+// NewManager returns a new Manager. It makes a copy of options. If options is nil, the defaults are used. If an option
+// is invalid, NewManager returns an *Error of kind ErrInternal whose Field names the option.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -64,13 +64,14 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Create starts a command in a new terminal and returns once it is running. ctx bounds this call but never the command.
-// If ctx is done before Create returns, no process remains. If options is nil, the session's and Manager's are used.
+// Create starts a command in a new terminal and returns once it is running. ctx applies to this call but never to the
+// command. If ctx is done before Create returns, no process is left behind. If options is nil, those of the session and
+// the Manager are used.
 //
-// Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a faulty
-// request; ErrQuota, ErrDenied or ErrSessionNotFound; ErrCancelled if ctx is done; ErrClosing after Shutdown or Close;
-// and ErrInternal if an option is invalid (Field names it), a system call fails, or a function in the options panics,
-// in which case slog logs the panic with its stack.
+// All errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound if the request is
+// at fault; ErrQuota, ErrDenied or ErrSessionNotFound if it was refused; ErrCancelled if ctx is done; ErrClosing after
+// Shutdown or Close; and ErrInternal if a system call fails, an option is invalid (Field names it), or a function in
+// the options panics, in which case the panic and its stack are logged.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -237,8 +238,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns the session's terminal with the given id. It returns ErrTerminalNotFound if the id does not exist,
-// has been released, or belongs to another session.
+// Terminal returns the terminal with the given id, or ErrTerminalNotFound if the session has none or it was released.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,14 +248,14 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions, oldest first. It includes starting terminals but not released ones.
+// Terminals returns the terminals of all sessions, including starting but not released ones, oldest first.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return oldestFirst(slices.Collect(maps.Values(m.sessions))...)
 }
 
-// SessionTerminals is like Terminals, but returns only the terminals of a single session.
+// SessionTerminals is like Terminals but limited to a single session.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,12 +274,12 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 	return all
 }
 
-// Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal. Its id becomes unknown to
-// all methods immediately, but Release does not return until the tree is gone. The *Terminal can still be read.
-// Releasing an id again succeeds, unless the terminal was attached.
+// Release terminates a terminal's process tree in the same way as Terminal.Kill and forgets the terminal. The id
+// becomes invalid immediately, but Release does not return until the tree is gone. The *Terminal itself can still be
+// read. Releasing a terminal more than once is not an error, unless it was attached.
 //
-// It returns ErrTerminalNotFound if the session never had the id; ErrCancelled if ctx is done first, although the
-// release continues; and ErrSurvivors if processes are still running after the last step.
+// It returns ErrTerminalNotFound if the session never had such a terminal, and ErrSurvivors if processes are still
+// running after the last step. If ctx is done first, it returns ErrCancelled, but the release continues.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -312,19 +312,19 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	return errors.Join(errs...)
 }
 
-// Observe adds a hook to be called with each subsequent Event. All hooks are called on a single goroutine, in the order
-// they were added, and receive the events in order and after the fact. To record a decision before its command runs,
-// use Options.Record. A slow hook delays only the other hooks and Close, which returns after the last event. However,
-// creates fail with ErrQuota while 10,000 events, 64 MiB of them, or Options.MaxOutputBytes of released terminals'
-// output are waiting. A hook may call the Manager, including Create, but not Close or Shutdown, because they wait for
-// it. If a hook panics, the panic is logged. A hook may keep an event, but must not modify the values it points to.
+// Observe adds a hook, which is called with each subsequent Event. All hooks are called on a single goroutine, in the
+// order they were added. They receive events in order, but after the fact, so use Options.Record to record a decision
+// before its command runs. A slow hook only delays other hooks and Close, which waits for the last event to be
+// processed. However, Create fails with ErrQuota while 10,000 events, 64 MiB of events, or Options.MaxOutputBytes of
+// released terminals' output are pending. Hooks may call the Manager, including Create, but not Close or Shutdown,
+// because these wait for them. If a hook panics, the panic is logged. Hooks may retain events, but not modify them.
 //
-// The hook is called until stop is called. stop waits until the hook will not be called again, so it must not be called
-// by a hook. Calling it more than once is allowed.
+// Call stop to remove the hook and wait until it will not be called again. stop must not be called by a hook, but may
+// be called more than once.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped tells the Manager the wait status of a child of this process, and reports whether the child was one of its
-// commands. If Options.HostReaps is set, the host must call it after each wait4.
+// Reaped informs the Manager that a child of this process has been reaped, and reports whether it was one of the
+// Manager's commands. If Options.HostReaps is set, the host must call Reaped after each wait4.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
@@ -341,12 +341,12 @@ func (m *Manager) discard(t *Terminal) {
 	t.hurryRelease()
 }
 
-// Shutdown gracefully shuts down the Manager. It refuses new terminals and releases all existing ones concurrently.
-// When it returns, no process, goroutine, timer or file of the Manager remains, except for survivors. The returned
-// error joins those of the releases. A second call waits for the first and returns the same error.
+// Shutdown gracefully shuts down the Manager. New terminals are refused, and existing ones are released concurrently.
+// When Shutdown returns, the Manager has no processes, goroutines, timers or files left, except for survivors. It
+// returns the joined errors of the releases. Subsequent calls also wait and return the same error.
 //
-// If ctx is done first, Shutdown returns ErrCancelled and the releases continue, without Options.Record. Call Close to
-// kill the remaining processes in that case.
+// If ctx is done first, Shutdown returns ErrCancelled and the releases continue, but Options.Record is cancelled. Call
+// Close to kill the remaining processes in that case.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()
 	select {
@@ -360,9 +360,9 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	return m.closeErr
 }
 
-// Close immediately shuts down the Manager, killing all processes with SIGKILL even during a Shutdown or a release. It
-// also waits for Options.Record and the hooks added by Observe, and returns the same error as Shutdown. For a graceful
-// shutdown, call Shutdown first.
+// Close immediately shuts down the Manager and kills all processes with SIGKILL, even those already being released. It
+// also waits for Options.Record and the Observe hooks, and returns the same error as Shutdown. For a graceful shutdown,
+// use Shutdown.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

@@ -16,67 +16,67 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// CommandOptions configure a command. They can be set, in order of precedence, for a single terminal in the call to
-// Create, for certain commands by Options.CommandsFor, for a session in SessionOptions, and for all commands in
-// Options. If a field is zero, the next level's value is used. If it is zero at every level, the default below applies.
+// CommandOptions configures how a command is run. It can be passed to Create for a single terminal, returned by
+// Options.CommandsFor for certain commands, set for a session in SessionOptions, and for all commands in Options, in
+// order of precedence. A zero field defers to the next level, and finally to the default given below.
 type CommandOptions struct {
-	// Dir is the working directory for requests without cwd, and must be an absolute path. The default is the first of
+	// Dir is the working directory for requests without cwd. It must be an absolute path. The default is the first of
 	// the session's Roots, if it has any. Otherwise it is the host's working directory at the time of the request or,
-	// with a Runner, the directory chosen by the Runner.
+	// with a Runner, the one chosen by the Runner.
 	Dir string
 
-	// Env is the base environment, in the form "NAME=value". Requests add variables to it. If Env is empty but not nil,
-	// commands inherit no variables, which leaves no PATH to look them up in. The default is the host's environment at
-	// the time of the request or, with a Runner, the Runner's.
+	// Env is the base environment, in the form "NAME=value". Requests add their variables to it. If nil, the
+	// environment of the host at the time of the request is used, or that of the Runner. If Env is non-nil but empty,
+	// commands inherit no variables and programs cannot be looked up, since there is no PATH.
 	Env []string
 
-	// Unattended lists variables, in the form "NAME=value", that keep pagers, editors and prompts from waiting for a
-	// user. They override Env for every command except those on an Attended PTY, and are overridden by the request's
-	// variables. If Unattended is empty but not nil, none are set. The default is UnattendedVariables.
+	// Unattended lists variables of the form "NAME=value" which keep pagers, editors and prompts from waiting for a
+	// user. They override Env, except for commands on an Attended PTY, and are overridden by the request's variables.
+	// The default is UnattendedVariables. Set it to an empty, non-nil slice to set no variables.
 	Unattended []string
 
-	// Shell runs shell lines. The zero Shell is the system's. If the shell cannot be found, Create fails with
-	// ErrInternal and "CommandOptions.Shell" as Field. The default is the system's shell or, with a Runner, sh -c.
+	// Shell is the shell used to run shell lines. If it cannot be found, Create fails with ErrInternal and Error.Field
+	// is "CommandOptions.Shell". The default is the system's shell, as for a zero Shell or, with a Runner, sh -c.
 	Shell *Shell
 
-	// ShellLines specifies when a command without arguments is treated as a shell line. The default is ShellAuto: when
-	// it is not a program and looks like a line.
+	// ShellLines specifies when a command without arguments is run as a shell line. The default is ShellAuto, which
+	// does so if the command is not a program and looks like a shell line.
 	ShellLines ShellMode
 
-	// PTY, if non-nil, runs the command on a PTY. It cannot be set with a Runner. By default, the command reads end of
-	// file from its standard input and writes its output to a pipe.
+	// PTY, if non-nil, runs the command on a PTY. It cannot be set with a Runner. If nil, the command's standard input
+	// is at end of file and its output is a pipe.
 	PTY *PTYOptions
 
-	// Limits bounds the command's resources. It replaces the next level's Limits as a whole, so fields that should
-	// still apply have to be repeated. By default, nothing is limited.
+	// Limits restricts the command's resources. It replaces the Limits of the next level as a whole, so repeat any of
+	// its fields that should still apply. By default, resources are unlimited.
 	Limits *Limits
 
-	// Sandbox, if non-nil, rewrites the command just before it starts, after the policy has allowed it. If Sandbox
-	// fails, Create fails. It cannot be set with a Runner.
+	// Sandbox, if non-nil, rewrites the command to run confined, after the policy has allowed it and just before it
+	// starts. If Sandbox fails, Create fails. It cannot be set with a Runner.
 	Sandbox Sandbox
 
-	// Escalation lists the steps used to end a process tree. Each step sends its signal to the whole tree, and the next
-	// step follows if the tree is still running after the step's wait. SIGKILL always comes last. A process still
-	// running 10 seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. If
-	// Escalation is empty but not nil, SIGKILL is sent immediately. On Windows, every signal except SIGKILL is
-	// CTRL_BREAK to the command's process group. If the host has no console, the step is skipped along with its wait.
-	// On a PTY, it closes the console. The default is SIGTERM and 5 seconds. With a PTY it is SIGHUP and 1 second, as
-	// when a terminal window is closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
+	// the next one follows if the tree is still running after the step's wait. The last step is always SIGKILL.
+	// Processes still running 10 seconds later, or after the Wait given for SIGKILL, are survivors. The default is
+	// SIGTERM with a wait of 5 seconds. With a PTY, it is SIGHUP with 1 second, as if the terminal window was closed,
+	// because interactive shells ignore SIGTERM, and then SIGTERM with 4 seconds. If Escalation is empty but non-nil,
+	// SIGKILL is sent immediately. On Windows, every signal except SIGKILL is a CTRL_BREAK to the command's process
+	// group. If the host has no console, the step is skipped without waiting. On a PTY, it closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is how long the command may run before its process tree is ended. The default is NoTimeout.
+	// Timeout is the maximum time the command may run before its process tree is terminated. The default is NoTimeout.
 	Timeout time.Duration
 
-	// OutputByteLimit is the number of bytes of output kept if the request sets no limit. The default is 1 MiB.
+	// OutputByteLimit is the number of bytes of output to keep if the request sets no limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is the number of bytes of the output's beginning kept for Terminal.Head, in addition to
-	// OutputByteLimit. They count towards MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. The
+	// HeadBytes is the number of bytes to keep from the beginning of the output for Terminal.Head, in addition to
+	// OutputByteLimit. They count towards MaxOutputBytes. Requests can ask for more, up to MaxOutputByteLimit. The
 	// default is 0.
 	HeadBytes int64
 
-	// FollowBytes is the minimum number of bytes of output kept for Terminal.Follow, even if the agent asks for a lower
-	// limit. The default is 64 KiB.
+	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent asks for a
+	// lower limit. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -120,85 +120,86 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 	return o
 }
 
-// Options configure a Manager. The zero value is ready to use.
+// Options configures a Manager. The zero value is ready to use.
 type Options struct {
-	// Commands holds the options for all commands, unless they are overridden by a session or in a call to Create.
+	// Commands specifies the options for all commands, unless overridden for a session or a single terminal.
 	Commands CommandOptions
 
-	// CommandsFor, if non-nil, is called with each resolved command and returns its options, such as a timeout or a
-	// PTY, or nil. They override those of the session and of Commands, but must not set Dir, Env, Unattended, Shell or
-	// ShellLines. It is called before the policies, on the goroutine creating the terminal, and may be called
+	// CommandsFor, if non-nil, is called with each resolved command to determine its options, such as a timeout or a
+	// PTY. They override those of the session and of Commands, but cannot include Dir, Env, Unattended, Shell or
+	// ShellLines. It may return nil. It is called before the policies, on the goroutine creating the terminal, possibly
 	// concurrently.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the maximum output limit in bytes. Higher limits, whether they come from requests or
+	// MaxOutputByteLimit is the maximum output limit of a terminal in bytes. Higher limits, whether from requests or
 	// options, are clamped to it. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals, beyond which Create fails with ErrQuota. A terminal counts until
-	// its process tree is gone, even if it has been released before. The default is 4096.
+	// MaxTerminals is the maximum number of terminals, beyond which Create fails with ErrQuota. A released terminal
+	// still counts until its process tree is gone. The default is 4096.
 	MaxTerminals int
 
 	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes is the maximum space reserved for the output of all terminals, in bytes, beyond which Create fails
-	// with ErrQuota. A terminal reserves space for its limit until it is released, no matter how much it has written. A
-	// terminal with a PTY reserves twice as much, plus space for its screen. The default is 4 GiB, which is enough for
-	// 256 terminals with the highest limit.
+	// MaxOutputBytes is the maximum memory reserved for the output of all terminals, in bytes, beyond which Create
+	// fails with ErrQuota. Until it is released, each terminal reserves as much as its limit, no matter how much it has
+	// written, and with a PTY twice as much, plus memory for the screen. The default is 4 GiB, which is enough for 256
+	// terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory where this process is allowed to create others. Each command then starts in its
-	// own cgroup and is killed with the whole cgroup. A process can leave it only by writing to cgroup.procs of another
-	// cgroup below the directory, so run commands as another user or in a sandbox to prevent that. Without a cgroup, a
-	// process is not found if it has cleared its environment, closed the output and left the session. Cgroups are only
-	// supported on Linux. On other systems every create fails. By default, no cgroup is used.
+	// Cgroup is a cgroup v2 directory in which this process may create others. If set, each command runs in its own
+	// cgroup, and all processes in it are killed together. The only way for a process to escape is to write to
+	// cgroup.procs of another cgroup below the directory, which can be prevented by running commands as another user or
+	// in a sandbox. Without a cgroup, a process cannot be found if it clears its environment, closes the output and
+	// leaves the session. By default, no cgroup is used. On systems other than Linux, setting Cgroup makes Create fail.
 	Cgroup string
 
-	// KeepDetached leaves deliberately detached processes running when a terminal ends: processes in their own session
-	// that do not hold the output, such as a server started by tmux or gpg-agent, or an editor's window. All others are
-	// ended. KeepDetached needs sessions and cannot be used with Cgroup or Runner. A sandbox still ends its processes,
-	// and journal.Recover ends detached ones if the host has died. By default, all processes are ended.
+	// KeepDetached leaves deliberately detached processes running when a process tree is terminated. These are
+	// processes in their own session that do not hold the output open, such as the servers of tmux and gpg-agent, or an
+	// editor's window. Sandboxes still terminate them, as does journal.Recover if the host has died. KeepDetached is
+	// not supported on Windows, nor with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command from before its start until a kill or a release has ended its process
-	// tree. Package journal implements one as Dir, and Recover ends processes left running by a dead host. A create
-	// fails if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
+	// Journal, if non-nil, records each command from before it starts until a kill or a release has ended its process
+	// tree. Package journal implements it as Dir, and its Recover terminates processes left running by a dead host.
+	// Create fails if the record cannot be written, and a release if it cannot be removed. Managers may share one.
 	Journal Journal
 
-	// HostReaps indicates that the host's program reaps all of its children with wait4(-1) and calls Manager.Reaped for
-	// each. The status passed to Reaped is used where the kernel does not report it (Linux before 6.15). By default,
-	// only this package reaps the processes it starts, and it logs once if another part of the program does. If a
-	// command's exit status is lost that way, it ends with ErrExitLost, and fewer processes of its tree are found.
-	// Before Linux 6.9, a signal can reach another process if the host reaps a command right before it is sent.
+	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.
+	// This is how the Manager learns the exit status if the kernel does not report it (before Linux 6.15). By default,
+	// this package expects to be the only one reaping the processes it starts, and logs once if it is not.
+	// Terminal.Wait then returns ErrExitLost if the exit status was lost, and fewer processes of the tree are found.
+	// Before Linux 6.9, a signal can reach the wrong process if the host reaps a command right before it is sent.
 	HostReaps bool
 
-	// RequireSessions makes Create fail with ErrSessionNotFound unless the session was opened with OpenSession.
+	// RequireSessions makes Create fail with ErrSessionNotFound unless the session has been opened with OpenSession.
 	RequireSessions bool
 
-	// Policy decides which commands may run in any session, in addition to SessionOptions.Policy and Roots. If nil, all
-	// commands may run.
+	// Policy decides which commands may run in any session. If nil, only SessionOptions.Policy and Roots apply.
 	Policy Policy
 
-	// Approve is called to ask about a command if a policy returns VerdictAsk. It may take as long as the user needs,
-	// since only that create waits for it. ctx is cancelled when the request is cancelled, when its connection or
-	// session ends, or when the Manager closes. A later answer has no effect, but Close still waits for Approve to
-	// return. Approve may be called concurrently. If nil, commands with VerdictAsk are denied.
+	// Approve is called when a policy returns VerdictAsk, and typically asks the user whether to run the command. It
+	// can take as long as the user needs, because only the call to Create waits for it. ctx is cancelled with the
+	// request and when the connection, session or Manager is closed. A later answer has no effect, but Close still
+	// waits for it. Approve may be called concurrently. If it is nil, such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if non-nil, looks up and runs commands instead of the local machine. It uses the directory, environment
-	// and limits of the other options, but none of the local machine's. Sandbox, PTY, Cgroup and KeepDetached cannot be
-	// set with it, and the Journal is not called.
+	// Runner, if non-nil, looks up and runs commands instead of the local machine. The directory, environment and
+	// limits set in the options still apply, but nothing is inherited from the local machine. It cannot be combined
+	// with Sandbox, PTY, Cgroup or KeepDetached, and the Journal is not called.
 	Runner Runner
 
-	// Record, if non-nil, is called to put events on record. It is called with each *DecisionEvent before the command
-	// starts, on the goroutine that creates the terminal, and may be called concurrently. If it fails or panics, the
-	// command does not run and the create fails with ErrInternal, or with ErrCancelled if ctx is done, and the error is
-	// logged. A denied command stays denied. ctx is cancelled when the request is cancelled, its connection or session
-	// ends, or the Manager closes. Record must then return, because the create and Close wait for it. All other events,
-	// and decisions of creates already cancelled, are passed to Record in order, on the goroutine of the
-	// Manager.Observe hooks and before them. Their errors are only logged, and ctx ends with that of a Shutdown.
-	// Package audit writes events to a file.
+	// Record, if non-nil, is called with every event. Use it to keep an audit log, for example with package audit.
+	// Record is called with each *DecisionEvent before the command starts, on the goroutine creating the terminal, and
+	// may be called concurrently. If it fails or panics, the error is logged, the command is not run, and Create fails
+	// with ErrInternal, or with ErrCancelled if ctx is done. Denied commands remain denied. ctx is cancelled with the
+	// request and when the connection, session or Manager is closed. Record should then return, since Create and Close
+	// wait for it.
+	//
+	// All other events, and decisions on creates already cancelled, are passed to Record in order, on the goroutine of
+	// the Manager.Observe hooks and before them. Their errors are only logged, and ctx is cancelled with that of a
+	// Shutdown.
 	Record func(ctx context.Context, event Event) error
 }
 
@@ -332,79 +333,78 @@ func optionError(field, reason string) *Error {
 	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
 }
 
-// SessionOptions configure a session. The zero value is ready to use. See Manager.OpenSession.
+// SessionOptions configures a session opened by Manager.OpenSession. The zero value is ready to use.
 type SessionOptions struct {
-	// Commands holds the options for the session's commands. They override Options.Commands.
+	// Commands specifies the options for the session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots lists absolute paths of directories. A command's working directory must be in one of them, and sandboxes
-	// allow writes there. Symbolic links in them are resolved once, by OpenSession. If Roots is nil, commands may run
-	// anywhere. If empty but not nil, they may run nowhere.
+	// Roots lists the directories in which commands may run, as absolute paths. Working directories outside of them are
+	// refused, and sandboxes allow writing to them. Symbolic links are resolved once, by OpenSession. If Roots is nil,
+	// commands may run anywhere. If it is empty but non-nil, no command may run.
 	Roots []string
 
-	// Policy decides which commands may run in the session, along with Options.Policy. The strictest decision counts.
+	// Policy decides which commands may run in the session, in addition to Options.Policy. The strictest decision wins.
 	Policy Policy
 
-	// MaxTerminals is the session's maximum number of terminals. The default is Options.MaxSessionTerminals.
+	// MaxTerminals is the maximum number of terminals in the session. The default is Options.MaxSessionTerminals.
 	MaxTerminals int
 }
 
-// NoTimeout is a CommandOptions.Timeout that lets a command run for as long as it needs.
+// NoTimeout disables CommandOptions.Timeout, so the command can run indefinitely.
 const NoTimeout time.Duration = -1
 
-// HandlerOptions configure a Handler. The zero value is ready to use.
+// HandlerOptions configures a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next, if non-nil, is called with the requests and notifications that Handle does not serve: all but terminal/*,
-	// and each $/cancel_request that does not name a pending terminal/* request. As with any jsonrpc2 handler, no other
-	// messages are read while it runs. If nil, requests are answered with -32601 and notifications are dropped.
+	// Next, if non-nil, handles the requests and notifications that Handle does not. These are all except terminal/*,
+	// including any $/cancel_request that does not refer to a pending terminal/* request. As with any jsonrpc2 handler,
+	// no messages are read while it runs. If nil, such requests are answered with -32601 and notifications are dropped.
 	Next jsonrpc2.Handler
 
-	// Capabilities are the capabilities advertised in initialize, as returned by Handler.Capabilities. If they do not
-	// include terminals, every terminal/* request is answered with -32601. If nil, terminals are advertised.
+	// Capabilities specifies the capabilities to advertise, as returned by Handler.Capabilities. By default, terminals
+	// are advertised. If Capabilities does not include them, all terminal/* requests are answered with -32601.
 	Capabilities *ClientCapabilities
 
-	// Created, if non-nil, is called with each new terminal before the agent receives its id, for example to start a
-	// goroutine that shows live output with Terminal.Follow. It is called on the goroutine that serves the request or
-	// calls Attach, may be called concurrently, and delays only that create. If it panics, the panic is logged with its
-	// stack, the create fails with ErrInternal, and the terminal is released.
+	// Created, if non-nil, is called with each new terminal before the agent receives its id. Use it to start a
+	// goroutine that shows live output with Terminal.Follow, for example. It is called on the goroutine that serves the
+	// request or calls Attach, which waits for it to return, and may be called concurrently. If it panics, the panic is
+	// logged with its stack, the request fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
-	// TerminalAuth makes Capabilities advertise that a user can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods, which package signin reads and
-	// runs. It should only be set if the agent's program can be started in a terminal attended by a user.
+	// TerminalAuth makes Capabilities advertise that users can sign in to the agent in a terminal
+	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods, which package signin can run. Only
+	// set it if the agent's program can be started in a terminal attended by a user.
 	TerminalAuth bool
 
-	// SessionPrefix is prepended to the session ids of this connection, because two agents may choose the same ids.
-	// With the prefix "a/", the agent's "session-1" is "a/session-1" in OpenSession, policies and events, while the
-	// agent still sees its own ids. To keep the sessions of connections apart, no prefix should begin with another.
+	// SessionPrefix is prepended to the session ids of this connection. Use it to keep the sessions of several agents
+	// apart, since they may choose the same ids. With the prefix "a/", the agent's "session-1" becomes "a/session-1" in
+	// OpenSession, policies and events, but not for the agent. No prefix should begin with another.
 	SessionPrefix SessionID
 
-	// LineLimit is the maximum length of a line sent by the agent, in bytes, with Handler.Filter. Longer lines are
-	// skipped and never held in memory. The default is 64 MiB. If LineLimit is negative, every line is skipped.
+	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
+	// held in memory. The default is 64 MiB. If LineLimit is negative, all lines are skipped.
 	LineLimit int64
 
-	// SkippedLines is called by Handler.Filter with each line from the agent other than a JSON-RPC message, such as
-	// debugging output. It is called on the reading goroutine, which waits for it. A panic is logged with its stack. If
-	// SkippedLines is nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level Warn. The
-	// bytes are omitted if they begin like JSON, since they may be part of a request containing a secret.
+	// SkippedLines is called by Handler.Filter with each line that is not a JSON-RPC message, such as debugging output.
+	// It is called on the goroutine reading from the connection, which waits for it to return. A panic is logged with
+	// its stack. If nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level Warn. The
+	// bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods served by Next. They are listed in the error an agent receives for calling
-	// terminal/* without it being advertised.
+	// SupportedMethods lists the methods served by Next. It is sent to agents if terminals are not advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of unanswered requests and, approximately, of answers waiting to be read by the
-	// agent. A further request is answered with -32800 and kind "quota", and reading stops until the agent has read
-	// that answer. The default is 16384. If MaxPending is negative, every request is refused.
+	// MaxPending is the maximum number of pending requests, including, approximately, those whose reply the agent has
+	// not read yet. Further requests are answered with -32800 and kind "quota", and nothing more is read until the
+	// agent has read that reply. The default is 16384. If MaxPending is negative, all requests are refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of a create's params, as JSON. The default is 4 MiB. If MaxCreateBytes is
-	// negative, every create is refused.
+	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If
+	// MaxCreateBytes is negative, all create requests are refused.
 	MaxCreateBytes int
 
-	// MaxPendingCreateBytes is the maximum memory held by all unanswered creates: their params, as JSON, and their
-	// lists of arguments and variables. A further create is answered with -32800 and kind "quota". The default is 64
-	// MiB. If MaxPendingCreateBytes is negative, every create is refused.
+	// MaxPendingCreateBytes is the maximum memory used by all pending create requests, for their JSON params and their
+	// lists of arguments and variables. Further ones are answered with -32800 and kind "quota". The default is 64 MiB.
+	// If MaxPendingCreateBytes is negative, all create requests are refused.
 	MaxPendingCreateBytes int
 }
 

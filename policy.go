@@ -14,26 +14,26 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Policy decides which commands may run. It must be safe for concurrent use. Only the create in question waits for
-// Decide, which should return when ctx is done.
+// A Policy decides which commands may run. Decide may be called concurrently. It may take its time, because only the
+// call to Create waits for it, but should return when ctx is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc is an adapter that allows the use of an ordinary function as a Policy.
+// PolicyFunc is an adapter to allow the use of ordinary functions as policies.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
 // Decide calls f(ctx, p).
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// A Proposal is a command as it will run if it is allowed: with this program and in this directory, even if their names
-// refer to other files by the time it starts. With Options.Runner, keeping that promise is up to the Runner.
+// A Proposal describes a command to be allowed or denied. If allowed, exactly this program is run in exactly this
+// directory, even if their names refer to other files by then. With Options.Runner, that guarantee is up to the Runner.
 type Proposal struct {
 	SessionID SessionID
-	// Command is the resolved command. Path and Dir have no symbolic links. Policies must not modify Args and Env.
+	// Command is the resolved command. Path and Dir contain no symbolic links. Policies must not modify Args or Env.
 	Command Command
-	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox use
-	// it to select their function.
+	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
+	// behave differently depending on it.
 	Name string
 	// ArgsUnknown indicates that the actual arguments may differ from Command.Args, for example because the shell
 	// expands them in a shell line.
@@ -43,15 +43,15 @@ type Proposal struct {
 	// ValuesUnknown lists the names of variables whose actual values may differ from those in Requested.Env, for
 	// example because the shell expands them in a shell line.
 	ValuesUnknown []string
-	// Roots is SessionOptions.Roots with symbolic links resolved, or nil.
+	// Roots holds SessionOptions.Roots with symbolic links resolved. It is nil if they are not set.
 	Roots []string
-	// Requested is the agent's request. Its Env holds the variables set by the agent. The rest of Command.Env comes
-	// from the embedder.
+	// Requested is the agent's request. Only the variables in its Env are the agent's. The rest of Command.Env comes
+	// from the host.
 	Requested CreateTerminalRequest
-	// PTY is a copy of the command's PTYOptions, or nil if it has no PTY.
+	// PTY is a copy of the command's PTYOptions. It is nil if the command runs without a PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession, so it can be used to tell a session from a later one with the same id. It
-	// is nil if the session was not opened.
+	// SessionDone is closed by CloseSession. It also distinguishes a session from a later one with the same id. It is
+	// nil if the session was not opened.
 	SessionDone <-chan struct{}
 
 	machine machine  // nil: the local one
@@ -66,19 +66,19 @@ func (p Proposal) where() machine {
 	return p.machine
 }
 
-// DirWithin reports whether the command is certain to run in or below one of the directories, which must be absolute
-// paths without symbolic links, as in Roots. It returns false if DirUnknown is set.
+// DirWithin reports whether the command is certain to run in one of the directories or below it. Like Roots, they must
+// be absolute paths without symbolic links. DirWithin returns false if DirUnknown is set.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether the command is run by Options.Runner, which means that paths refer to the Runner's files.
+// Remote reports whether the command is run by Options.Runner, in which case all paths refer to the Runner's files.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
-// LookPath returns the path of a program's file, without symbolic links. Names are looked up in the PATH that commands
-// inherit, without the agent's variables. It returns ErrCommandNotFound or ErrNotExecutable. With a Runner, it blocks
-// until the Runner answers or ctx is done.
+// LookPath returns the path of the named program, with symbolic links resolved. It searches the PATH inherited by
+// commands, ignoring the agent's variables, and fails with ErrCommandNotFound or ErrNotExecutable. With a Runner, it
+// blocks until the Runner responds or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -88,8 +88,8 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return found.Path, err
 }
 
-// RealDir resolves the symbolic links of an absolute directory on the machine that runs the command. It fails with
-// ErrInvalidParams and the field "dir", or with the Runner's error.
+// RealDir resolves the symbolic links in the absolute path of a directory on the machine that runs the command. It
+// returns ErrInvalidParams with Field "dir", or the Runner's error.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -100,7 +100,7 @@ func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	return resolved, nil
 }
 
-// A Verdict is a policy's verdict on a command. The zero value and unknown values deny it.
+// A Verdict is a policy's verdict on a command. The zero value denies it, as do unknown values.
 type Verdict int
 
 // The verdicts, from strictest to most lenient.
@@ -126,10 +126,10 @@ func nameOf(typ string, names []string, value int) string {
 	return names[value]
 }
 
-// MarshalText returns v.String() as text. An unknown verdict is refused by UnmarshalText.
+// MarshalText returns v.String() as text. Note that UnmarshalText rejects unknown verdicts.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText parses the name of a verdict.
+// UnmarshalText sets v to the verdict with the given name.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	i := slices.Index(verdictNames[:], string(text))
 	if i < 0 {
@@ -142,23 +142,23 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 // A Decision is a policy's answer. The zero value denies the command without a reason.
 type Decision struct {
 	Verdict Verdict
-	// Rule is the name of the deciding rule, for events and questions.
+	// Rule is the name of the rule that applied, if any. It is included in events and questions.
 	Rule string
-	// Reason is shown to the agent in the error of a denial, and to the user in a question.
+	// Reason explains the decision. It is sent to the agent in case of a denial, and shown to the user in a question.
 	Reason string
-	// Change, if non-nil, is the command to run instead, unless the verdict is VerdictDeny. All policies then decide
-	// about the changed command.
+	// Change, if non-nil, is the command to run instead, unless the verdict is VerdictDeny. The changed command is then
+	// submitted to all policies again.
 	Change *Command
-	// Answer, if non-nil, is an earlier answer to the same question. It is used with VerdictAsk, instead of calling
-	// Options.Approve.
+	// Answer, if non-nil, is an earlier answer, used with VerdictAsk instead of calling Options.Approve.
 	Answer *Answer
 }
 
-// Policies combines several policies into one. All decide, in order. The strictest decision counts, or the first of
-// equal ones, with the first Change. An empty list allows every command. An unknown verdict becomes VerdictDeny.
+// Policies combines several policies into one, which returns the strictest of their decisions. All policies are asked,
+// in order. If several decisions are equally strict, the first is returned, along with the first Change of any of them.
+// An empty list allows every command. An unknown verdict is treated as VerdictDeny.
 type Policies []Policy
 
-// Decide returns the strictest decision of all policies.
+// Decide asks all policies and returns the strictest decision.
 func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	strictest := Decision{Verdict: VerdictAllow}
 	for i, policy := range all {
@@ -188,10 +188,10 @@ func confinement(roots []string) Policy {
 	})
 }
 
-// Propose returns a Proposal for a program run by p's command. The program is looked up as the command would look it
-// up, with these arguments, and with these variables set in addition to the agent's. Policies that find programs inside
-// a command, such as those of policy/shell, use it to consult other policies. It returns ErrCommandNotFound or
-// ErrNotExecutable. With a Runner, it blocks until the Runner answers or ctx is done.
+// Propose returns a Proposal for a program which the command of p would run with the given arguments, after setting the
+// given variables. The program is looked up in the same way as the command would do it. Policies that examine the
+// programs run by a command, such as those in policy/shell, use it to consult other policies. Propose returns
+// ErrCommandNotFound or ErrNotExecutable. With a Runner, it blocks until the Runner responds or ctx is done.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
@@ -209,28 +209,28 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 	return inner, nil
 }
 
-// A Question asks the user whether a command may run.
+// A Question is passed to Options.Approve to ask whether a command may run.
 type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified lists files of the program that cannot be checked for changes between the question and the start,
-	// because they are larger than 256 MiB or unreadable. A script's interpreter is one of its files. They should be
-	// shown to the user, since a process with write access to such a file can change the command.
+	// Unverified lists unreadable files of the program and those larger than 256 MiB, which cannot be checked for
+	// changes made between the question and the start. For a script, this can include its interpreter. The user should
+	// be shown these files, since any process with write access to them can change the command.
 	Unverified []string
 }
 
-// An Answer is the answer to a Question. The zero value denies the command once.
+// An Answer is returned by Options.Approve. The zero value denies the command once.
 type Answer struct {
 	Approval Approval
-	// Reason is sent to the agent if the command is denied. The default is "it was not approved".
+	// Reason explains a denial to the agent. The default is "it was not approved".
 	Reason string
-	// By is the user's name, for the record.
+	// By identifies the user who answered, for use in events.
 	By string
 }
 
-// An Approval is the decision in an Answer. An unknown value denies the command. The Manager asks again each time, but
-// policy.Approvals can remember answers for a session or permanently.
+// An Approval is the user's decision on a command. Unknown values deny it. The Manager itself does not remember
+// answers. Use policy.Approvals to remember them for a session or permanently.
 type Approval int
 
 // The approvals.
@@ -250,7 +250,7 @@ const (
 var approvalNames = [...]string{"reject_once", "allow_once", "allow_session", "allow_always", "reject_always"}
 
 // String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always", or "Approval(9)" for
-// an unknown approval. All but "allow_session" are values of the schema type PermissionOptionKind.
+// an unknown approval. All but "allow_session" are also values of the schema type PermissionOptionKind.
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
 // allows reports whether an answer allows the command. An unknown one does not.

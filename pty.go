@@ -17,19 +17,19 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// PTYOptions configure a PTY (pseudo-terminal), which serves as the command's standard input, output and error and as
-// its controlling terminal, like the window of a terminal program. The zero value is ready to use.
+// PTYOptions configures a PTY (pseudo-terminal), which becomes the command's controlling terminal and its standard
+// input, output and error, as in a terminal window. The zero value is ready to use.
 //
-// Terminal.Follow returns the bytes written by the command or, on Windows, those drawn by the system's console.
-// Terminal.Output, which is also the agent's view, is plain text without escape sequences: the lines scrolled off the
-// screen, followed by those on it, up to the terminal's limit in bytes.
+// With a PTY, Terminal.Follow returns the raw bytes written by the command, or on Windows by the system's console.
+// Terminal.Output and the agent see plain text without escape sequences. It consists of the lines scrolled off the
+// screen followed by those on it, up to the terminal's limit in bytes.
 type PTYOptions struct {
-	// Columns and Rows are the size in characters, at most 1000 each. The default is 80 columns and 24 rows.
+	// Columns and Rows specify the size in characters. Each can be at most 1000. The default is 80 columns and 24 rows.
 	Columns, Rows int
-	// Term is the value of the variable TERM. The default is "xterm-256color".
+	// Term is the value of the environment variable TERM. The default is "xterm-256color".
 	Term string
-	// Attended indicates that a user reads the output and can respond with Terminal.Write. The command then uses the
-	// pager, editor and prompts from CommandOptions.Env instead of those from CommandOptions.Unattended.
+	// Attended indicates that a user is watching the output and can respond by means of Terminal.Write. In that case,
+	// CommandOptions.Unattended does not apply, so CommandOptions.Env determines the pager, editor and prompts.
 	Attended bool
 }
 
@@ -53,7 +53,7 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default of CommandOptions.Unattended, for pagers, editors and git's prompts.
+// UnattendedVariables returns the default of CommandOptions.Unattended. It affects pagers, editors and git's prompts.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -76,13 +76,13 @@ func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 // HasPTY reports whether the command runs on a PTY.
 func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 
-// Write sends keyboard input to the command: text, control characters such as "\x03" for an interrupt and "\x04" for
-// end of file, and the escape sequences of keys. It can only be called by the embedder, and never by a request of the
-// agent. Each write is reported by an InputEvent, which does not contain the bytes. Concurrent writes are serialized.
+// Write sends keyboard input to a command on a PTY. Besides text, this can be control characters, such as "\x03" for an
+// interrupt and "\x04" for end of file, and the escape sequences of keys. Agents cannot use it. Each write is reported
+// as an InputEvent, which does not contain the bytes. Concurrent writes are serialized.
 //
-// Write blocks while the system's buffer is full, but no longer than until the command exits. It returns
-// errors.ErrUnsupported if the terminal has no PTY, os.ErrClosed if the command has exited, and otherwise a system
-// error. Each is wrapped in an *Error of kind ErrInternal.
+// Write blocks while the system's buffer is full, unless the command exits. It returns an *Error of kind ErrInternal,
+// which wraps errors.ErrUnsupported if the terminal has no PTY, os.ErrClosed if the command has exited, or a system
+// error.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
 	n, err = t.behind().Write(p)
@@ -95,8 +95,8 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Resize changes the size of the PTY, in characters from 1 to 1000. The system notifies the foreground programs, and a
-// ResizeEvent the embedder. It returns ErrInvalidParams for any other size, and otherwise the same errors as Write.
+// Resize sets the size of the PTY in characters. The system notifies the foreground programs, and a ResizeEvent is
+// sent. It returns ErrInvalidParams unless columns and rows are from 1 to 1000, and otherwise the same errors as Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

@@ -65,29 +65,29 @@ func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return p
 // followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
-// A Chunk is a piece of output returned by Terminal.Follow, of up to 64 KiB.
+// A Chunk is a piece of a terminal's output, of up to 64 KiB, as returned by Terminal.Follow.
 type Chunk struct {
-	// Offset and End are the offsets of the piece, counted in bytes of Raw. The next piece begins at End.
+	// Offset and End delimit the chunk within the output, in bytes of Raw. The next chunk begins at End.
 	Offset, End int64
-	// Text is the piece as valid UTF-8. It never splits a character, and invalid bytes are replaced with U+FFFD.
+	// Text is the chunk as valid UTF-8. Characters are never split, and invalid bytes are replaced with U+FFFD.
 	Text string
-	// Raw is the piece as written by the command, which need not be UTF-8. On Windows, output in the console's code
-	// page is converted to UTF-8.
+	// Raw is the chunk as written by the command, so it may not be valid UTF-8. On Windows, output in the console's
+	// code page is converted to UTF-8.
 	Raw string
-	// Missed is the number of bytes before Offset that the follower was too slow to read.
+	// Missed is the number of bytes lost before Offset because the follower was too slow.
 	Missed int64
-	// Replaced indicates that the owner of an attached terminal has replaced its output, which invalidates all earlier
-	// chunks. A replacement counts as one byte.
+	// Replaced indicates that the owner of an attached terminal has replaced its output, so all earlier chunks are
+	// obsolete. In offsets, each replacement counts as one byte.
 	Replaced bool
 }
 
-// OutputTotal returns the offset of the output's end. This is the number of bytes written by the command so far,
-// whether or not they were kept, plus one for each replacement of an attached terminal's output.
+// OutputTotal returns the offset of the end of the output. It is the number of bytes the command has written so far,
+// including those no longer kept, plus one for each time the output of an attached terminal was replaced.
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
-// Output returns the output so far and, once the command has ended, its exit status. If the exit status is set, the
-// output contains everything the command itself wrote. This is the response to terminal/output. With a PTY, the output
-// is plain text without escape sequences: the lines scrolled off the screen, followed by those on it.
+// Output returns the output so far and, once the command has exited, its exit status, as in the response to
+// terminal/output. If the exit status is set, the command's own output is complete. With a PTY, it is plain text
+// without escape sequences: the lines scrolled off the screen, followed by those on it.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.store.text()
@@ -112,9 +112,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head returns the beginning of the output as valid UTF-8, without splitting a character. Its length is limited to
-// CommandOptions.HeadBytes or the number of bytes requested by the agent, whichever is larger. end is the offset
-// following it, as in a Chunk. With a PTY, it is the beginning of Output's plain text, and end is an offset in that.
+// Head returns the beginning of the output as valid UTF-8, without splitting a character. Its maximum length is
+// CommandOptions.HeadBytes or the number of bytes requested by the agent, whichever is larger. end is the offset of its
+// end, as in a Chunk. With a PTY, Head returns the beginning of Output's plain text, and end is an offset in that text.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.
@@ -127,13 +127,13 @@ func (t *Terminal) headAsked() *outputHead {
 	return &outputHead{Text: text, End: end}
 }
 
-// Follow returns an iterator over the output as it is written, starting at the given offset, where 0 is the beginning.
-// The iterator ends when the last process has closed the output, which may be long after the command has exited, or
-// when the terminal is released. For an attached terminal, it ends after all output so far when the owner reports that
-// the command has ended. To stop earlier, cancel ctx or break out of the loop.
+// Follow returns an iterator over the output, which yields new output as it is written. It starts at the given offset,
+// where 0 is the beginning. The iterator stops when the terminal is released or the last process closes the output,
+// which may be long after the command has exited. For an attached terminal, it stops once the owner has reported the
+// exit and all output so far has been read. To stop earlier, cancel ctx or break out of the loop.
 //
-// A slow follower never slows down the command. Instead, a Chunk reports how many bytes were missed, and the last one
-// may do so without any text.
+// A slow follower does not slow down the command. Instead it misses output, which is reported in the next Chunk. The
+// last Chunk may have no text and only report missed bytes.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)

@@ -18,94 +18,94 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// A Runner runs commands elsewhere: scripts in a test (package acptermtest), or real commands on another machine or in
-// a container (module remote). Its methods must be safe for concurrent use and return soon after ctx is done.
+// A Runner runs commands instead of the local machine. Package acptermtest has one for scripts in tests, and module
+// remote for real commands on another machine or in a container. Its methods must be safe for concurrent use, and
+// return soon after ctx is done.
 //
-// A Runner receives nothing from the local machine. A command's environment consists of Base.Env, CommandOptions.Env,
-// CommandOptions.Unattended and the request's variables, each overriding those before it. Its directory is the
+// Commands inherit nothing from the local machine. Their environment is composed of Base.Env, or CommandOptions.Env if
+// set, CommandOptions.Unattended and the request's variables, with later ones taking precedence. The directory is the
 // request's, or else CommandOptions.Dir, the first of the session's Roots, or Base.Dir.
 //
-// If a method returns an *Error, or an error wrapping one, its kind is kept. Any other error becomes ErrInternal. After
-// ctx is done, every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
+// If a method returns or wraps an *Error, its kind is preserved. All other errors become ErrInternal and, once ctx is
+// done, every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
 type Runner interface {
-	// Base returns the default directory and environment. It is called for each create.
+	// Base returns the default directory and environment. It is called each time a terminal is created.
 	Base(ctx context.Context) (Base, error)
 
-	// RealDir resolves the symbolic links of an absolute directory, for the Roots of sessions.
+	// RealDir resolves the symbolic links in the absolute path of a directory, such as one of a session's Roots.
 	RealDir(ctx context.Context, dir string) (string, error)
 
-	// LookPath finds the program c.Args[0] as a start of c would, using the PATH of c.Env in c.Dir. For a shell line,
-	// the program is CommandOptions.Shell or "sh", and c.Env does not include the request's variables, so that the
-	// agent cannot choose the shell. LookPath returns an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
-	// ErrInvalidParams with the field "cwd" if the directory does not exist. Because policy/shell looks up names for a
-	// shell, a name that resolves differently in each process, such as a link in /proc, should be reported as
-	// ErrNotExecutable. Policies are asked after LookPath.
+	// LookPath finds the program c.Args[0] as it would be found when starting c, using the PATH of c.Env in c.Dir. It
+	// is called before policies are consulted. For a shell line, the program is CommandOptions.Shell or "sh", and c.Env
+	// excludes the request's variables, which prevents the agent from choosing the shell. LookPath returns an *Error of
+	// kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with Field "cwd" if the directory does not
+	// exist. Names that resolve differently in each process, such as links in /proc, should be reported as
+	// ErrNotExecutable, because policy/shell uses LookPath on behalf of a shell.
 	LookPath(ctx context.Context, c Command) (Found, error)
 
-	// Start starts a command. If ctx is done before Start returns, no process may be left behind.
+	// Start starts a command. If ctx is done before Start returns, it must not leave any process behind.
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
 // Base holds the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the working directory, an absolute path. If empty, the Runner chooses one.
+	// Dir is the absolute path of the working directory. If empty, the Runner chooses one.
 	Dir string
-	// Env is the environment, in the form "NAME=value", with each name once.
+	// Env is the environment. Each entry is of the form "NAME=value". Each name should occur only once.
 	Env []string
 }
 
-// Found is the result of Runner.LookPath.
+// Found is returned by Runner.LookPath.
 type Found struct {
-	// Path is the program's file, as an absolute path without symbolic links.
+	// Path is the absolute path of the executable, without symbolic links.
 	Path string
 	// Name is the last element of the path before symbolic links were resolved. It defaults to that of Path.
 	Name string
-	// Dir is the command's directory without symbolic links. It defaults to Command.Dir.
+	// Dir is the command's directory without symbolic links. The default is Command.Dir.
 	Dir string
-	// Pin identifies the current program and directory in the Runner's own terms, for use in StartRequest.Pin. If it is
-	// empty, the Runner does not detect replaced files.
+	// Pin identifies the current state of the program and the directory. It is opaque to the Manager, which passes it
+	// back in StartRequest.Pin. A Runner that cannot detect replaced files leaves it empty.
 	Pin string
 }
 
-// StartRequest is a command to be started by Runner.Start.
+// StartRequest describes a command to be started by Runner.Start.
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is the allowed command. In its Env, the value of the variable ACPTERM_TERMINAL ends with the terminal's
-	// id, which marks the processes of its tree.
+	// Command is the allowed command. Its Env marks the processes of its tree with the variable ACPTERM_TERMINAL, whose
+	// value ends with the terminal's id.
 	Command Command
-	// Pin is the Found.Pin from when the decision was made. Start returns ErrDenied if the program or the directory has
-	// been replaced or changed since.
+	// Pin is the Found.Pin of when the decision was made. Start returns ErrDenied if the program or directory has
+	// changed since.
 	Pin string
-	// Limits bounds the command's resources. Start must fail if it cannot enforce a limit.
+	// Limits specifies the limits on the command's resources. Start must fail if it cannot enforce one of them.
 	Limits Limits
-	// Output receives a copy of the whole tree's standard output and standard error. A Write does not block. The Runner
-	// must close Output when no process is left to write, which may be long after the command has ended. After a
-	// release, Write returns os.ErrClosed. Output is safe for concurrent use.
+	// Output receives the standard output and standard error of the whole tree. Writes never block. The Runner must
+	// close it when no process is left to write to it, which may be long after the command has exited. After the
+	// terminal has been released, Write returns os.ErrClosed. Output is safe for concurrent use.
 	Output io.WriteCloser
 }
 
-// A Process is a started command with its process tree. Its methods must be safe for concurrent use, even after it has
-// ended. Only Wait may block.
+// A Process is a started command with its tree. All methods must be safe for concurrent use, and only Wait may block.
 type Process interface {
-	// Wait returns the exit status once the command has ended and all of its own output has been written to
-	// StartRequest.Output, even if other processes of the tree are still running. It is called once. If the status has
-	// neither an exit code nor a signal, Terminal.Wait fails with ErrExitLost. An error of kind ErrExitLost or
-	// ErrConnectionLost is returned by Terminal.Wait. Other errors become ErrInternal.
+	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and returns the
+	// exit status. It does not wait for other processes of the tree, and is only called once. If the status has neither
+	// an exit code nor a signal, Terminal.Wait returns ErrExitLost. Errors of kind ErrExitLost and ErrConnectionLost
+	// are returned by Terminal.Wait, and all others become ErrInternal.
 	Wait() (TerminalExitStatus, error)
-	// Signal sends a signal to the whole tree. SIGKILL must end all of its processes.
+	// Signal sends a signal to the whole tree. SIGKILL must terminate all of its processes.
 	Signal(sig syscall.Signal)
-	// Gone is closed once the tree is gone or its state is no longer known. Wait then returns, if it has not already.
+	// Gone returns a channel that closes once the tree is gone or its state is no longer known. Wait must return then.
 	Gone() <-chan struct{}
-	// Err returns, once Gone is closed, the reason why the state of the tree is not known, such as an error of kind
-	// ErrConnectionLost, or nil if the tree is gone. Kills and the release return it.
+	// Err returns nil if the tree is gone. Otherwise, once Gone is closed, it explains why the state of the tree is
+	// unknown, for example with an error of kind ErrConnectionLost, which is then returned by kills and the release.
 	Err() error
-	// Limits returns the enforced limits, which do not change.
+	// Limits returns the limits being enforced. They must not change.
 	Limits() []EnforcedLimit
-	// PID returns the command's PID on the machine that runs it, for events and errors, or 0 if it is not known.
+	// PID returns the command's PID on the machine that runs it, or 0 if unknown. It is used in events and errors.
 	PID() int
-	// Close gives up the rest of the tree after the terminal has been released. Wait then returns and Gone is closed,
-	// unless this has already happened.
+	// Close is called after the terminal has been released, to give up any remaining processes. If this has not
+	// happened yet, it makes Wait return and closes Gone.
 	Close()
 }
 

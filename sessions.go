@@ -22,12 +22,12 @@ type session struct {
 	alive     int // terminals, also those being released
 }
 
-// OpenSession opens a session with its own options for subsequent terminals, until CloseSession is called. options may
-// be nil. A session need not be opened to have terminals, unless Options.RequireSessions is set. An agent may create a
-// terminal right after answering session/new, so open the session where the answer is read, as in OnRecv of jsonrpc2.
+// OpenSession opens a session, whose options apply to its terminals until CloseSession is called. options may be nil. A
+// session need not be opened to create terminals, unless Options.RequireSessions is set. Since an agent may create a
+// terminal right after responding to session/new, call OpenSession where the response is read, as in jsonrpc2's OnRecv.
 //
-// OpenSession returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal with the
-// option as Field if an option is invalid, such as because a root does not exist. With a Runner, it waits for
+// It returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal if an option is
+// invalid, for example because a root does not exist. Error.Field names the option. With a Runner, it calls
 // Runner.RealDir and returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
@@ -61,10 +61,10 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	return nil
 }
 
-// AddRoot adds a directory to the Roots of an open session, for subsequent calls to Create. dir must be an absolute
-// path, and its symbolic links are resolved immediately. AddRoot returns ErrSessionNotFound if the session is not open,
-// and ErrInternal if the directory cannot be resolved or if Roots is nil, since all directories are allowed then. With
-// a Runner, it waits for Runner.RealDir and returns its errors.
+// AddRoot adds a directory to the Roots of an open session. It affects subsequent calls to Create. dir must be an
+// absolute path, and its symbolic links are resolved immediately. AddRoot returns ErrSessionNotFound if the session is
+// not open, and ErrInternal if dir cannot be resolved or if Roots is nil, which already allows all directories. With a
+// Runner, it calls Runner.RealDir and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
 	root, err := m.root("dir", dir)
@@ -93,9 +93,9 @@ func (m *Manager) root(field, dir string) (string, error) {
 	return resolved, err
 }
 
-// CloseSession closes a session. It forgets the session's options, closes Proposal.SessionDone, fails pending creates
-// with ErrSessionNotFound, and releases the session's terminals, as ReleaseSession does. If the session was never
-// opened, it only releases the terminals, and pending creates continue. Options.RequireSessions prevents that.
+// CloseSession closes a session. It discards the session's options, closes Proposal.SessionDone, makes pending calls to
+// Create fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened, its terminals are
+// released but pending calls to Create continue. Set Options.RequireSessions to rule that out.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -107,8 +107,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of a session concurrently. It returns the joined errors of Release when all are
-// gone or ctx is done.
+// ReleaseSession concurrently releases all terminals of a session. It waits until they are gone or ctx is done, and
+// returns the joined errors of Release.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }

@@ -19,32 +19,32 @@ import (
 type State int
 
 const (
-	// StateStarting means the command has not started yet.
+	// StateStarting means that the command has not started yet.
 	StateStarting State = iota
-	// StateRunning means the command is running.
+	// StateRunning means that the command is running.
 	StateRunning
-	// StateEnded means the command has ended. See Terminal.EndedBy for the cause.
+	// StateEnded means that the command has exited or was terminated. Terminal.EndedBy returns the cause.
 	StateEnded
-	// StateFailed means the command could not be started. The Manager does not keep a terminal in this state.
+	// StateFailed means that the command could not be started. The Manager does not keep such terminals.
 	StateFailed
 )
 
-// EndedBy is the reason why a command ended. It is sent to the agent as "endedBy", in the object "acpterm" of an exit
-// status's _meta.
+// EndedBy explains why a command is no longer running. It is sent to the agent as "endedBy" in the "acpterm" object of
+// the exit status's _meta.
 type EndedBy string
 
 const (
-	// EndedByItself means the command exited on its own, or was ended by another process.
+	// EndedByItself means that the command exited on its own, or was killed by another process.
 	EndedByItself EndedBy = "finished"
-	// EndedByKill means the command was ended by Terminal.Kill.
+	// EndedByKill means that the command was terminated by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease means the command was ended by a release, such as because its connection was closed.
+	// EndedByRelease means that the command was terminated by a release, for example because its connection was closed.
 	EndedByRelease EndedBy = "released"
-	// EndedByTimeout means the command reached CommandOptions.Timeout.
+	// EndedByTimeout means that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByClose means the command was ended by Manager.Close or Manager.Shutdown.
+	// EndedByClose means that the command was terminated by Manager.Close or Manager.Shutdown.
 	EndedByClose EndedBy = "closing"
-	// EndedByLostConnection means Options.Runner lost its connection, so how the command ended is unknown.
+	// EndedByLostConnection means that Options.Runner lost its connection, so it is unknown how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
@@ -60,13 +60,13 @@ var stateNames = [...]string{
 // alive reports whether the command has started and has not ended.
 func (s State) alive() bool { return s == StateRunning }
 
-// String returns the state's name, such as "running", or "State(9)" if it is unknown.
+// String returns the name of the state, such as "running", or "State(9)" for an unknown state.
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// A Terminal is a running or ended command with its output, created by Manager.Create. It can still be read after it
-// has been released.
+// A Terminal represents a command, running or not, and its output. Use Manager.Create to create one. A released
+// terminal can still be read.
 //
-// It is safe for concurrent use by multiple goroutines. No method holds a lock while it waits.
+// It is safe for concurrent use by multiple goroutines. Methods do not hold locks while waiting.
 type Terminal struct {
 	id         TerminalID
 	session    SessionID
@@ -126,13 +126,13 @@ type release struct {
 // ID returns the terminal's id.
 func (t *Terminal) ID() TerminalID { return t.id }
 
-// SessionID returns the id of the session the terminal belongs to.
+// SessionID returns the id of the terminal's session.
 func (t *Terminal) SessionID() SessionID { return t.session }
 
 // Request returns a copy of the request that created the terminal.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command returns a copy of the resolved command. It is the zero Command until the terminal has started.
+// Command returns a copy of the resolved command, or the zero Command if it has not started yet.
 func (t *Terminal) Command() Command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,20 +153,20 @@ func (t *Terminal) State() State {
 	return t.state
 }
 
-// EndedBy returns the reason why the command ended. It is empty while the command is running.
+// EndedBy returns the reason why the command exited, or an empty string while it is running.
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end.by
 }
 
-// Done returns a channel that is closed once the command has ended and all of its output can be read.
+// Done returns a channel that closes once the command has exited and all output of the command itself can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that closes once a release has completed and the process tree is gone, or was given up.
+// Released returns a channel that closes once a release is complete and the process tree is gone or was given up.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
-// ExitStatus returns a copy of the exit status. It is nil while the command is running, or if its end was not observed.
+// ExitStatus returns a copy of the exit status, or nil if the command is running or its exit was not observed.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,12 +180,12 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 	return new(t.end.status.clone())
 }
 
-// Wait waits until the command has ended and returns its exit status, even if processes it has started are still
-// running. By then, all of the command's own output can be read.
+// Wait waits for the command to exit and returns its exit status. By then, all output of the command itself can be
+// read. Wait does not wait for other processes started by the command.
 //
-// It returns ErrCancelled if ctx is done first, the error from Create if the command never started, and ErrInternal if
-// a release gave the command up before its end was observed. It returns ErrExitLost if the exit status was lost, and
-// ErrConnectionLost if Options.Runner lost its connection.
+// Wait returns ErrCancelled if ctx is done first, the error from Create if the command was never started, and
+// ErrInternal if a release gave up on the command before its exit was observed. It returns ErrExitLost if the exit
+// status was lost, and ErrConnectionLost if Options.Runner has lost its connection.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
 		return TerminalExitStatus{}, err

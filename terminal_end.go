@@ -14,12 +14,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// An EscalationStep is a step of CommandOptions.Escalation. It sends a signal to the whole process tree and then waits
-// for the tree to be gone. Programs that the command starts after that, to clean up, are only reached by the next step.
+// An EscalationStep is a step of CommandOptions.Escalation. It sends a signal to the whole process tree and waits for
+// the tree to exit. Programs started later, such as for cleaning up, do not receive the signal until the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
-	// Wait is the time until the next step. The default is 5 seconds. For SIGKILL it is 10 seconds, and processes
-	// remaining after that count as survivors.
+	// Wait is the maximum time to wait before the next step. The default is 5 seconds, or 10 seconds for SIGKILL, after
+	// which any processes still running count as survivors.
 	Wait time.Duration
 }
 
@@ -31,15 +31,15 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	return steps
 }
 
-// Kill ends the command and its whole process tree, using the steps of CommandOptions.Escalation followed by SIGKILL,
-// and returns when the tree is gone. If Kill is called again during a step, SIGKILL is sent immediately. If the command
-// has already ended, Kill ends any remaining processes of its tree.
+// Kill terminates the command and its whole process tree, following the steps in CommandOptions.Escalation and finally
+// using SIGKILL, and returns when the tree is gone. Calling Kill again in the meantime sends SIGKILL immediately. If
+// the command has already exited, Kill terminates any remaining processes of its tree.
 //
-// It returns ErrCancelled if ctx is done first, although the escalation continues; ErrSurvivors if processes are still
-// running after the last step; and ErrConnectionLost if Options.Runner has lost its connection.
+// If ctx is done first, Kill returns ErrCancelled, but the escalation continues. It returns ErrSurvivors if processes
+// are still running after the last step, and ErrConnectionLost if Options.Runner has lost its connection.
 //
-// For an attached terminal, Kill sends no signal. Instead it asks the owner to end the command, and returns once the
-// owner has reported its end. It returns ErrNotCancellable if the owner cannot be asked or refuses.
+// For an attached terminal, Kill does not send signals. It asks the owner to stop the command and waits until the owner
+// has reported its exit. It returns ErrNotCancellable if the owner cannot be asked or refuses.
 func (t *Terminal) Kill(ctx context.Context) error {
 	return t.behind().kill(ctx, t)
 }

@@ -5,8 +5,8 @@ package agent_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"regexp"

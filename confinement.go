@@ -96,7 +96,7 @@ type Wrapped struct {
 	// not contain secrets.
 	Command Command
 	// Files lists open files to be inherited by the new process. Entry i becomes file descriptor 3+i. The Manager
-	// closes them after the start. Files is not supported on Windows.
+	// closes them once it has started. Files is not supported on Windows.
 	Files []*os.File
 	// PIDNamespace indicates that the command runs in its own Linux PID namespace, whose first process exits with the
 	// started process, so the kernel kills everything in it. Processes outside the namespace are then not part of the

@@ -17,7 +17,7 @@ type Kind string
 
 // The kinds of error.
 const (
-	// ErrInvalidParams is returned if a request is malformed or unusable, for example because a field has the wrong
+	// ErrInvalidParams is returned if a request is malformed or unusable, for example if a field has the wrong
 	// type or cwd is a relative path. Error.Field names the field.
 	ErrInvalidParams Kind = "invalid_params"
 	// ErrNotExecutable is returned if the program's file was found but cannot be executed.

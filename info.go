@@ -84,7 +84,7 @@ type Stats struct {
 	MaxOutputBytes int64
 }
 
-// Stats returns statistics about the Manager and how much of its quotas is in use.
+// Stats returns statistics about the Manager and the use of its quotas.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	s := Stats{

@@ -403,8 +403,8 @@ type HandlerOptions struct {
 	MaxCreateBytes int
 
 	// MaxPendingCreateBytes is the maximum memory used by all pending create requests, for their JSON params and their
-	// lists of arguments and variables. Further ones are answered with -32800 and kind "quota". The default is 64 MiB.
-	// If MaxPendingCreateBytes is negative, all create requests are refused.
+	// lists of arguments and variables. Beyond that, they are answered with -32800 and kind "quota". The default is 64
+	// MiB. If MaxPendingCreateBytes is negative, all create requests are refused.
 	MaxPendingCreateBytes int
 }
 

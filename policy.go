@@ -35,7 +35,7 @@ type Proposal struct {
 	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
 	// behave differently depending on it.
 	Name string
-	// ArgsUnknown indicates that the actual arguments may differ from Command.Args, for example because the shell
+	// ArgsUnknown indicates that the actual arguments may differ from Command.Args, for example if the shell
 	// expands them in a shell line.
 	ArgsUnknown bool
 	// DirUnknown indicates that the actual directory may differ from Command.Dir, for example after cd in a shell line.

@@ -78,10 +78,10 @@ type StartRequest struct {
 	// Pin is the Found.Pin of when the decision was made. Start returns ErrDenied if the program or directory has
 	// changed since.
 	Pin string
-	// Limits specifies the limits on the command's resources. Start must fail if it cannot enforce one of them.
+	// Limits specifies the limits on the command's resources. Start must fail unless it can enforce all of them.
 	Limits Limits
 	// Output receives the standard output and standard error of the whole tree. Writes never block. The Runner must
-	// close it when no process is left to write to it, which may be long after the command has exited. After the
+	// close it once no process can write to it, which may be long after the command has exited. After the
 	// terminal has been released, Write returns os.ErrClosed. Output is safe for concurrent use.
 	Output io.WriteCloser
 }
@@ -318,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns immediately if the state of the tree is unknown. lost then holds the reason.
+// End returns immediately if the state of the tree is unknown. In that case, lost holds the reason.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil

@@ -27,7 +27,7 @@ type session struct {
 // terminal right after responding to session/new, call OpenSession where the response is read, as in jsonrpc2's OnRecv.
 //
 // It returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal if an option is
-// invalid, for example because a root does not exist. Error.Field names the option. With a Runner, it calls
+// invalid, for example if a root does not exist. Error.Field names the option. With a Runner, it calls
 // Runner.RealDir and returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }

@@ -38,7 +38,7 @@ const (
 	EndedByItself EndedBy = "finished"
 	// EndedByKill means that the command was terminated by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease means that the command was terminated by a release, for example because its connection was closed.
+	// EndedByRelease means that the command was terminated by a release, for example when its connection was closed.
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout means that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"

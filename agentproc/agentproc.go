@@ -45,7 +45,7 @@ type Options struct {
 	Stderr func(line string)
 
 	// Logger logs the agent's standard error if Stderr is nil, and the number of dropped lines. It defaults to
-	// slog.Default(), which is also where panics of Stderr are logged in any case.
+	// slog.Default(), which always receives panics in Stderr.
 	Logger *slog.Logger
 }
 

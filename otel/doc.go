@@ -26,6 +26,6 @@
 // Spans never contain output or the values of variables. Arguments, and errors that may include them, are added only if
 // Options.Arguments is set.
 //
-// Requests that do not name a runnable command, for example because the program is not found, have no span. Neither do
+// Requests that do not name a runnable command, for example if the program is not found, have no span. Neither do
 // commands run by the agent itself (see acpterm.Terminal's Attached).
 package otelacpterm

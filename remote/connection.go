@@ -80,7 +80,7 @@ func (c *connection) serve(ctx context.Context, silence time.Duration) error {
 	return c.whyLost()
 }
 
-// close ends the connection and returns when nothing of it is left.
+// close ends the connection and returns once it is completely gone.
 func (c *connection) close() {
 	c.stream.Close()
 	c.busy.Wait()

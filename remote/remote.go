@@ -40,7 +40,7 @@ type Options struct {
 	Transport Transport
 
 	// Path is the absolute path of the helper on the remote side. If empty, the helper is taken from Helpers, and
-	// copied there unless it exists. If Helpers is nil as well, the shell looks up "acpterm-remote" itself.
+	// copied there if it is not there already. If Helpers is nil as well, the shell looks up "acpterm-remote" itself.
 	Path string
 
 	// Helpers holds the helper for each kind of remote system, in files named like "acpterm-remote-linux-amd64". It is

@@ -37,7 +37,7 @@ type Runner struct {
 
 var _ acpterm.Runner = (*Runner)(nil)
 
-// link is a connection, from before it is made until nothing of it is left.
+// link is a connection, from before it is made until it is completely gone.
 type link struct {
 	made       latch.Latch // connection or err is set
 	connection *connection

@@ -51,7 +51,7 @@ type Error struct {
 	// Status is the program's exit status. It is nil if the program did not run or its exit was not observed.
 	Status *acpterm.TerminalExitStatus
 	// Err explains why the program did not run, was terminated, or left processes that could not be killed, in which
-	// case Status may be exit code 0. It is nil if the program exited by itself with another status.
+	// case Status may be exit code 0. It is nil if the program exited on its own with some other status.
 	Err error
 }
 

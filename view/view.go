@@ -123,7 +123,7 @@ type Options struct {
 	Token string
 
 	// AllowRemote allows requests from other machines, provided the listener accepts them. By default, only requests
-	// from loopback addresses, or over sockets without addresses, are answered. Connections are not encrypted.
+	// from loopback addresses, or over a socket that has no address, are answered. Connections are not encrypted.
 	AllowRemote bool
 
 	// Hosts lists additional host names of the view, without a port. It is needed behind a proxy, and typically with

@@ -118,7 +118,7 @@ func (c *connection) Write(p []byte) (int, error) {
 // CloseWrite closes the shell's standard input.
 func (c *connection) CloseWrite() error { return c.stream.CloseWrite() }
 
-// Close closes the connection, which ends the shell's standard input, and returns when nothing of it is left.
+// Close closes the connection, which ends the shell's standard input, and returns once it is completely gone.
 func (c *connection) Close() error {
 	c.closing.Store(true)
 	c.cancel()

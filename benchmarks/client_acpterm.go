@@ -20,9 +20,12 @@ import (
 )
 
 func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	h := acpterm.NewHandler(must(acpterm.NewManager(nil)), nil)
+	h := acpterm.NewHandler(must(acpterm.NewManager(&manyTerminals)), nil)
 	return serve(h, conn, h), nil
 }
+
+// manyTerminals are the default options, except that one row needs 3,000 terminals in a session.
+var manyTerminals = acpterm.Options{MaxSessionTerminals: 4096}
 
 // serve serves an agent's connection. other handles all other requests.
 func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) (ended <-chan struct{}) {
@@ -45,8 +48,8 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 		return nil, err
 	}
 	m := must(acpterm.NewManager(&acpterm.Options{
-		RequireSessions: true,
-		Policy:          acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
+		RequireSessions: true, MaxSessionTerminals: manyTerminals.MaxSessionTerminals,
+		Policy: acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
 	}))
 	m.Observe(audit.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, nil))))
 	dir, err := os.Getwd()

@@ -172,8 +172,13 @@ func (p *process) runMany(c command, times, atOnce int) error {
 			return err
 		}
 	}
+	return m.answers()
+}
+
+// answers reads answers until none is awaited.
+func (m *many) answers() error {
 	for len(m.awaited) > 0 {
-		line, err := p.fromIt.ReadSlice('\n')
+		line, err := m.fromIt.ReadSlice('\n')
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,9 @@ const linuxOnly = "Linux only"
 
 func exitRows() []row { return []row{{name: "exit to the wait's reply", without: linuxOnly}} }
 func idleRows() []row { return []row{{name: "500 idle terminals", without: linuxOnly}} }
+func releaseRows() []row {
+	return []row{{name: "release of 500 terminals at once", without: linuxOnly}}
+}
 func killRows() []row { return []row{{name: "kill of a tree of three", without: linuxOnly}} }
 
 // linuxChildren returns the children that only exist on Linux.

@@ -80,5 +80,6 @@ func run() error {
 
 // rows returns all rows in the order of the table.
 func rows() []row {
-	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows())
+	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows(),
+		releaseRows())
 }

@@ -51,15 +51,6 @@ func idleRows() []row {
 			{name: "threads more", unit: count, summary: median, target: target{atMost, 1, bestPeer}, slack: 1},
 			{name: "resident memory each", unit: kibibytes, summary: median, target: target{atMost, 1, bestPeer}},
 		},
-		open: func(s *stage, subject string) (turn, error) {
-			return func(f findings) error {
-				fresh := &stage{settings: s.settings}
-				p, err := fresh.start(subject)
-				if err == nil {
-					err = p.idle(s.of(amount{500, 50}), f)
-				}
-				return errors.Join(err, fresh.close())
-			}, nil
-		},
+		open: inNewClient(func(s *stage, p *process, f findings) error { return p.idle(s.of(amount{500, 50}), f) }),
 	}}
 }

@@ -51,7 +51,7 @@ type Tree struct {
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
 		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained, keeps: spec.KeepDetached,
-		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
+		began: time.Now(), forks: s.recentForks(forkCountAtStart), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	defer func() {
 		if err != nil {
@@ -189,7 +189,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	cmd.SysProcAttr = sys
 	t := &Tree{
 		sup: s, pidfd: -1, mark: mark, contained: true,
-		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
+		began: time.Now(), forks: s.recentForks(forkCountAtStart), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	if stdout, ok := cmd.Stdout.(*os.File); ok {
 		if file, err := procfs.FileOf(int(stdout.Fd())); err == nil && file.IsPipe() {

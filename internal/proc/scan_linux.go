@@ -100,7 +100,7 @@ func (s *scanner) run() {
 		s.examine(t.pid)
 	}
 	last, err := t.sup.counters.LastPID()
-	if err == nil && s.session != noSession && last >= t.pid && !t.forks.mayHaveWrapped(t.began) {
+	if err == nil && s.session != noSession && last >= t.pid && !t.sup.mayHaveWrapped(t.forks, t.began) {
 		s.oldest = t.pid
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
@@ -156,6 +156,9 @@ func (s *scanner) examineAll(first, last int) {
 // examine classifies the process with this ID, if it exists.
 func (s *scanner) examine(pid int) {
 	t := s.tree
+	if pid != t.pid && t.sup.leads(pid) {
+		return // the leader of another tree, in its own session
+	}
 	session, err := unix.Getsid(pid)
 	switch {
 	case err == unix.ESRCH:

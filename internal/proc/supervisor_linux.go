@@ -277,17 +277,19 @@ type forkCount struct {
 	forks uint64 // all processes and threads started on this machine, or 0 if unknown
 }
 
-// forkCountAge is the maximum age of a count used by a start. Apart from the fork, reading the count takes longer than
-// anything else in a start.
-const forkCountAge = time.Second
+// The maximum ages of a count. Apart from the fork, reading it takes longer than anything else in a start, and in most
+// scans. For a start an older count errs on the safe side: it makes more IDs seem to have been assigned since.
+const (
+	forkCountAtStart = time.Second
+	forkCountAtScan  = 10 * time.Millisecond
+)
 
-// recentForks returns a count that is at most forkCountAge old. An older count errs on the safe side: it makes more IDs
-// seem to have been assigned since.
-func (s *Supervisor) recentForks() forkCount {
+// recentForks returns a count that is at most maxAge old.
+func (s *Supervisor) recentForks(maxAge time.Duration) forkCount {
 	s.mu.Lock()
 	n := s.counts
 	s.mu.Unlock()
-	if !n.at.IsZero() && time.Since(n.at) < forkCountAge {
+	if !n.at.IsZero() && time.Since(n.at) < maxAge {
 		return n
 	}
 	n = forkCount{time.Now(), procfs.Forks()}
@@ -299,14 +301,14 @@ func (s *Supervisor) recentForks() forkCount {
 
 // mayHaveWrapped reports whether enough processes may have started since n, or since later, that earlier process IDs
 // were assigned again.
-func (n forkCount) mayHaveWrapped(later time.Time) bool {
+func (s *Supervisor) mayHaveWrapped(n forkCount, later time.Time) bool {
 	const (
-		reserved = 1000                   // more than the number of IDs that are never reused
+		reserved = 5000                   // more than the IDs that are never reused and the forks in forkCountAtScan
 		tooSoon  = 100 * time.Millisecond // too short to start thirty thousand processes
 	)
 	if time.Since(later) < tooSoon {
 		return false
 	}
-	forks, limit := procfs.Forks(), procfs.Limit()
+	forks, limit := s.recentForks(forkCountAtScan).forks, procfs.Limit()
 	return n.forks == 0 || limit == 0 || forks < n.forks || forks-n.forks+reserved >= limit
 }

@@ -10,8 +10,7 @@ import (
 
 // CodePage is an encoding with characters of one or two bytes. Bytes below 0x80 are ASCII.
 type CodePage struct {
-	// Single has the text of each one-byte character from 0x80 on. It is empty for the first byte of a two-byte
-	// character.
+	// Single has the text of each one-byte character from 0x80 on, or "" for the first byte of two.
 	Single [128]string
 	// Pair returns the text of a two-byte character. It is nil if the code page has only one-byte characters.
 	Pair func(lead, trail byte) string
@@ -79,8 +78,7 @@ func (d *Decoder) write(written []byte, final bool) {
 	}
 }
 
-// decode decodes from and appends the text to the slice to. It also returns the bytes of an unfinished character at the
-// end, unless final is true.
+// decode decodes from and appends the text to the slice to. Unless final is true, it returns an unfinished character.
 func (d *Decoder) decode(to, from []byte, final bool) (text, rest []byte) {
 	for len(from) > 0 {
 		if d.paged {

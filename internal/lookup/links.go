@@ -19,8 +19,7 @@ var ErrProcLink = errors.New("a link in /proc")
 var errTooManyLinks = errors.New("too many links")
 
 // Resolve resolves the symbolic links in an absolute path as the system does when it opens the file: ".." is the parent
-// of the directory that the preceding names lead to. The last name need not exist. It returns ErrProcLink, or
-// the system's error.
+// of the directory that the preceding names lead to. The last name need not exist. It may return ErrProcLink.
 func Resolve(path string) (string, error) {
 	real, links := "/", 0
 	names := strings.Split(path, "/")

@@ -75,8 +75,7 @@ func HostDir() (string, error) {
 	return os.Getwd()
 }
 
-// Names decides which variable names are equal: those with the same key. Key is the function of this system, Exact that
-// of case-sensitive systems.
+// Names decides which variable names are equal: those with the same key. Key is this system's, Exact is case-sensitive.
 type Names func(name string) (key string)
 
 // Exact returns the name itself.
@@ -114,8 +113,7 @@ func Merge(names Names, base []string, dir string, set []string) []string {
 	return merged
 }
 
-// Once returns an environment with each name once, at its first position, with its last value. It drops entries that
-// are not variables.
+// Once returns the variables of an environment, each name once, at its first position, with its last value.
 func Once(names Names, env []string) []string {
 	once := make([]string, 0, len(env))
 	at := make(map[string]int, len(env)) // by key

@@ -19,8 +19,7 @@ import (
 // Key returns the key of a variable name. Names with the same key are the same variable: Windows ignores their case.
 func Key(name string) string { return strings.ToUpper(name) }
 
-// IsExecFormat reports whether the error means that a file is not a program for this system, or that this user may not
-// run it.
+// IsExecFormat reports whether the error means that a file is not a program that this user can run here.
 func IsExecFormat(err error) bool {
 	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
 		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)

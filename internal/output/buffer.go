@@ -62,8 +62,7 @@ func (r *Buffer) Kept() int64 {
 // headRoom returns the maximum number of bytes that Head returns.
 func (r *Buffer) headRoom() int64 { return max(0, r.keepHead-contextBytes) }
 
-// Reserve returns room for at least one and at most size bytes. The writer puts the next bytes there, and then calls
-// Commit with their number.
+// Reserve returns room for 1 to size bytes. The writer puts the next bytes there, and calls Commit with their number.
 func (r *Buffer) Reserve(size int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +75,7 @@ func (r *Buffer) Reserve(size int) []byte {
 	return r.buf[from:min(from+room, from+int64(size), int64(len(r.buf)))]
 }
 
-// growLocked grows the buffer to at least need bytes. It doubles the buffer, but not beyond the size that it can ever
-// use.
+// growLocked grows the buffer to at least need bytes. It doubles it, but not beyond the size that it can ever use.
 func (r *Buffer) growLocked(need int64) {
 	size := max(need, min(2*int64(len(r.buf)), r.keep+MaxReserve))
 	grown := make([]byte, size)

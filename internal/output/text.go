@@ -62,8 +62,7 @@ func textSize(s string) int {
 	return size
 }
 
-// lastText returns the last characters of raw as valid text, as many as fit into limit bytes, and the index in raw
-// where they begin.
+// lastText returns the last characters of raw as valid text of at most limit bytes, and the index where they begin.
 func lastText(raw string, limit int) (text string, from int) {
 	from = max(0, len(raw)-limit)
 	for from < len(raw) && !startsCharacter(raw, from) {
@@ -84,8 +83,7 @@ func lastText(raw string, limit int) (text string, from int) {
 	return validText(raw[from:]), from
 }
 
-// firstText returns the first characters of raw as valid text, as many as fit into limit bytes, and the index in raw
-// where they end.
+// firstText returns the first characters of raw as valid text of at most limit bytes, and the index where they end.
 func firstText(raw string, limit int) (text string, end int) {
 	for size := 0; end < len(raw); {
 		c, n := utf8.DecodeRuneInString(raw[end:])

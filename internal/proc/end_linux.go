@@ -21,11 +21,11 @@ import (
 // microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
-	nonMembers := make(map[procfs.ID]bool)
+	var before seen
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
 	for pause := stepPause; ; {
-		s := t.scan(nonMembers)
+		s := t.scan(&before)
 		if empty++; !s.empty() {
 			empty = 0
 		}
@@ -61,7 +61,7 @@ func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false
 	}
-	s := t.scan(make(map[procfs.ID]bool))
+	s := t.scan(new(seen))
 	s.close()
 	return s.empty() && s.complete
 }
@@ -74,8 +74,7 @@ type ending struct {
 	alone map[procfs.ID]bool // signalled: true if directly, false if with the group, which it may have left before
 }
 
-// signal sends the signal once to each member that existed before the first signal. SIGKILL may be sent twice, which is
-// harmless.
+// signal sends the signal once to each member that existed before the first signal; SIGKILL perhaps twice.
 func (e *ending) signal(t *Tree, s *scan) {
 	first := !e.begun
 	if first {

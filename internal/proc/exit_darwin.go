@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noteExitStatus makes kqueue's exit event carry the wait status. macOS only does so on request, and only for children
-// (XNU filt_procattach).
+// noteExitStatus makes the exit event carry the wait status, on macOS and only for children (XNU filt_procattach).
 const noteExitStatus = unix.NOTE_EXITSTATUS
 
 // seesEarlyExits reports whether awaitEarly is supported.

@@ -24,8 +24,7 @@ type inherit struct {
 	next  time.Time // earliest time of the next scan
 }
 
-// scanShare bounds the time spent on scans to 1/scanShare of all time: with thousands of descriptors, a scan takes
-// longer than a start.
+// scanShare bounds the time of scans to 1/scanShare: with thousands of descriptors, a scan takes longer than a start.
 const scanShare = 400
 
 // closingOthers returns the files for a child to inherit from descriptor 3 on, followed by a nil for every other

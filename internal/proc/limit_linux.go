@@ -1,7 +1,6 @@
 package proc
 
-// This file enforces limits that no cgroup enforces, on Linux. They are set while the child is stopped at its first
-// instruction.
+// This file enforces limits that no cgroup enforces, on Linux, while the child is stopped at its first instruction.
 
 import (
 	"context"
@@ -31,8 +30,7 @@ var rlimits = map[string]int{
 	"FileSize":  unix.RLIMIT_FSIZE,
 }
 
-// limitTogether sets the limits that the tree's cgroup, if any, can enforce for all its processes together. It returns
-// the others in rest.
+// limitTogether sets the limits that the tree's cgroup, if any, can enforce for the whole tree. rest has the others.
 func limitTogether(c *cgroup.Cgroup, asked []Limit) (enforced, rest []Limit, err error) {
 	for _, limit := range asked {
 		limit.Value, err = c.Limit(limit.Name, limit.Value)
@@ -62,8 +60,7 @@ type limiter struct {
 	signals unix.Sigset_t // blocked by the thread, and so by the command
 }
 
-// startLimited starts a command. If limits is not empty, the command stops before its first instruction and waits for
-// impose.
+// startLimited starts a command. If limits is not empty, it stops before its first instruction, and waits for impose.
 func startLimited(
 	path string, args []string, attr *syscall.ProcAttr, limits []Limit,
 ) (pid int, l limiter, err error) {
@@ -211,8 +208,7 @@ func renice(pid int, limit Limit) (Limit, error) {
 	return limit, nil
 }
 
-// setSignalMask sets the signal mask of a stopped process. The kernel's signal set has a bit for each signal: 128 on
-// MIPS, and 64 elsewhere.
+// setSignalMask sets the signal mask of a stopped process: a bit for each signal, 128 on MIPS and 64 elsewhere.
 func setSignalMask(pid int, signals *unix.Sigset_t) error {
 	size := uintptr(64 / 8)
 	if strings.HasPrefix(runtime.GOARCH, "mips") {

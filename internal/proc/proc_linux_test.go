@@ -317,7 +317,7 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
 	e := ending{sig: unix.SIGTERM, alone: make(map[procfs.ID]bool)}
 	for round := range 3 {
-		s := tree.scan(make(map[procfs.ID]bool))
+		s := tree.scan(new(seen))
 		seen := s.members
 		if round == 0 {
 			s.members = slices.DeleteFunc(slices.Clone(seen), func(m *member) bool { return m.PID == pid })

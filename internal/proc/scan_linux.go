@@ -59,13 +59,24 @@ func (s *scan) close() {
 	}
 }
 
-// scan finds the members of the tree. nonMembers holds processes that earlier scans ruled out; this scan adds to it.
-func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
+// seen holds the findings of earlier scans of the same call. A process in an older session, or in that of another tree,
+// cannot become a member: a later scan examines only the other ones again, and those begun since.
+type seen struct {
+	nonMembers map[procfs.ID]bool // processes that do not carry the tree's mark or output
+	last       int                // the newest examined ID, or 0
+	again      []int              // the IDs up to last to examine again
+}
+
+// scan finds the members of the tree, and updates before.
+func (t *Tree) scan(before *seen) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
+	if before.nonMembers == nil {
+		before.nonMembers = make(map[procfs.ID]bool)
+	}
 	for {
-		s := &scanner{tree: t, nonMembers: nonMembers, session: noSession, user: os.Geteuid()}
+		s := &scanner{tree: t, seen: before, session: noSession, user: os.Geteuid()}
 		if t.Unreaped() {
 			s.session = t.pid
 		}
@@ -81,9 +92,9 @@ func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
 // scanner makes one scan.
 type scanner struct {
 	scan
-	tree       *Tree
-	nonMembers map[procfs.ID]bool
-	user       int // only this user's processes are examined closely
+	*seen
+	tree *Tree
+	user int // only this user's processes are examined closely
 
 	session int              // the leader's session while its ID is known to be its own, or noSession
 	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
@@ -100,21 +111,28 @@ func (s *scanner) run() {
 		s.examine(t.pid)
 	}
 	last, err := t.sup.counters.LastPID()
-	if err == nil && s.session != noSession && last >= t.pid && !t.sup.mayHaveWrapped(t.forks, t.began) {
+	if err == nil && s.session != noSession && last >= max(t.pid, s.last) && !t.sup.mayHaveWrapped(t.forks, t.began) {
 		s.oldest = t.pid
-		s.complete = s.examineSince(t.pid+1, last)
+		again, first := s.again, max(t.pid, s.last)+1
+		s.again = nil
+		s.complete = s.examineSince(again, first, last)
 	} else {
 		s.examineAll(0, math.MaxInt)
+		s.last, s.again = 0, nil
 	}
 	s.addRelatives()
 }
 
-// examineSince examines the processes with IDs from first to last, and then those begun since, until a missed process
-// cannot have started any of them. The system assigns IDs in order, so a process is examined after its parent, and a
-// missed process has ended.
-func (s *scanner) examineSince(first, last int) (complete bool) {
-	for first <= last {
+// examineSince examines some processes again, those with IDs from first to last, and then those begun since, until a
+// missed process cannot have started any of them. The system assigns IDs in order, so a process is examined after its
+// parent, and a missed process has ended.
+func (s *scanner) examineSince(again []int, first, last int) (complete bool) {
+	for len(again) > 0 || first <= last {
 		s.missed = false
+		for _, pid := range again {
+			s.examine(pid)
+		}
+		again = nil
 		if last-first < fewNumbers {
 			for pid := first; pid <= last; pid++ {
 				s.examine(pid)
@@ -123,11 +141,13 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 			s.missed = true
 			s.examineAll(first, last)
 		}
+		s.last = last
 		if !s.missed {
 			return true
 		}
 		next, err := s.tree.sup.counters.LastPID()
 		if err != nil || next < last { // it wrapped around
+			s.last, s.again = 0, nil
 			return false
 		}
 		first, last = last+1, next
@@ -136,7 +156,7 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 }
 
 // fewNumbers is the number of IDs below which checking each is faster than listing all processes.
-const fewNumbers = 2000
+const fewNumbers = 4000
 
 // examineAll examines all processes with IDs from first to last.
 func (s *scanner) examineAll(first, last int) {
@@ -160,14 +180,19 @@ func (s *scanner) examine(pid int) {
 		return // the leader of another tree, in its own session
 	}
 	session, err := unix.Getsid(pid)
+	hidden := err != nil || session == 0 // in another PID namespace, or a kernel thread
 	switch {
 	case err == unix.ESRCH:
 		s.missed = true
 		return
-	case pid == os.Getpid(), err != nil, session == 0: // session 0 means another PID namespace, or a kernel thread
+	case pid == os.Getpid():
 		return
-	case session == s.session:
-	case session < s.oldest, session != t.pid && t.sup.leads(session):
+	case !hidden && session != s.session && (session < s.oldest || session != t.pid && t.sup.leads(session)):
+		return
+	case pid != t.pid:
+		s.again = append(s.again, pid)
+	}
+	if hidden {
 		return
 	}
 	handle, err := procfs.Open(pid)
@@ -196,8 +221,7 @@ func (s *scanner) examine(pid int) {
 	}
 }
 
-// cannotExamine handles a process that cannot be examined: it has ended or is a thread, the system does not show it, or
-// descriptors have run out.
+// cannotExamine handles a process that has ended, is a thread, is hidden, or cannot be opened without descriptors.
 func (s *scanner) cannotExamine(pid int, err error) {
 	switch {
 	case procfs.IsGone(err):
@@ -318,8 +342,7 @@ func noUnlessExiting(handle procfs.Handle) answer {
 	return no
 }
 
-// answerOf returns the answer implied by a Handle's error. ErrExecuting, and errors about this process, such as EMFILE,
-// leave it unknown.
+// answerOf returns the answer implied by a Handle's error. ErrExecuting and errors such as EMFILE leave it unknown.
 func answerOf(err error) answer {
 	switch {
 	case procfs.IsGone(err):
@@ -368,8 +391,7 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 	return false
 }
 
-// beganSession reports whether a member began a session that contains a member. A leader that has ended is assumed to
-// have been a member.
+// beganSession reports whether a member began a member's session. A leader that has ended counts as a member.
 func (s *scanner) beganSession(session int) bool {
 	if slices.ContainsFunc(s.members, func(m *member) bool { return m.PID == session }) {
 		return true

@@ -8,8 +8,7 @@ type Serial struct {
 	queue []func() // the first one is being called
 }
 
-// Do queues a function and returns. The goroutine that calls the functions exists only while some are queued. Do may be
-// called concurrently.
+// Do queues a function and returns. A goroutine calls the functions while some are queued. Calls may be concurrent.
 func (s *Serial) Do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

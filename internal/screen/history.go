@@ -9,8 +9,7 @@ import (
 	"github.com/acpterm/acpterm/internal/output"
 )
 
-// joiner joins rows to text. It only counts blanks and empty lines at the end, because they are part of the text only
-// if more text follows.
+// joiner joins rows to text. It counts blanks and empty lines at the end, which are text only if more text follows.
 type joiner struct {
 	room   int64 // maximum number of bytes that readers request, at both ends together
 	length int64 // bytes so far, without the counted newlines and blanks

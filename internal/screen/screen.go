@@ -53,8 +53,7 @@ type cursor struct {
 	set     int     // the set in use, 0 or 1
 }
 
-// New returns an empty Screen. It limits columns and rows to the range 1 to 1000. Text returns at most limit bytes, and
-// Head at most head bytes.
+// New returns an empty Screen of 1 to 1000 columns and rows. Text returns at most limit bytes, Head at most head bytes.
 func New(columns, rows int, limit, head int64) *Screen {
 	s := &Screen{columns: clamp(columns, 1, maxSize), rows: clamp(rows, 1, maxSize)}
 	s.history = newHistory(clamp(limit, 0, math.MaxInt64/4), clamp(head, 0, math.MaxInt64/4))

@@ -6,8 +6,7 @@ package screen
 
 import "unicode"
 
-// wide has the characters with East Asian Width W or F (Unicode Standard Annex 11), and unassigned characters between
-// them.
+// wide has the characters with East Asian Width W or F (Unicode Standard Annex 11), and unassigned ones in between.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x2329, 0x232a, 1}, {0x23e9, 0x23ec, 1}, {0x23f0, 0x23f3, 3},

@@ -22,8 +22,7 @@ const (
 	blockSize = 32 << 10
 )
 
-// Output is the output that polls show: bytes at absolute offsets. Its type is comparable, and equal values are the
-// same output.
+// Output is the output that polls show: bytes at absolute offsets. Equal values of its type are the same output.
 type Output interface {
 	// Total returns the number of bytes written.
 	Total() int64
@@ -216,8 +215,7 @@ func (e *escapedOutput) drop(w Window) {
 	}
 }
 
-// append escapes the beginning of a text at an offset, emits it, and returns its length in bytes, which the room in the
-// last block limits.
+// append escapes as much of a text at an offset as the last block has room for, emits it, and returns its length.
 func (e *escapedOutput) append(text []byte, offset int64, emit func([]byte)) int {
 	if n := len(e.blocks); n == 0 || e.blocks[n-1].to-e.blocks[n-1].from >= blockSize-utf8.UTFMax {
 		room := min(len(text), blockSize)

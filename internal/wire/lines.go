@@ -142,8 +142,7 @@ func firstOf(n int, line, piece []byte) []byte {
 	return append(line, piece[:min(len(piece), n-len(line))]...)
 }
 
-// queueErrorReply queues the answer to a fault. Read does not write it, because a peer that writes without reading
-// would block Read.
+// queueErrorReply queues the answer to a fault: written by Read, it would block if the peer writes without reading.
 func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

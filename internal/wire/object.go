@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError describes the problem with a property, such as "cwd" or "env[2].name". It never quotes the value, which
-// may be secret.
+// FieldError describes the problem with a property, such as "cwd" or "env[2].name", without the value.
 type FieldError struct{ Field, Reason string }
 
 // Object reads a JSON object property by property, and keeps the first error. It compares names exactly, and the last
@@ -58,8 +57,7 @@ func (o *Object) Get(name string) (value json.RawMessage) {
 	return value
 }
 
-// Read decodes a property and reports whether it is present; null counts as absent. The error says that the value must
-// be want.
+// Read decodes a property and reports whether it is present; null counts as absent. An error names the type wanted.
 func (o *Object) Read(name string, into any, want string) bool {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {

@@ -501,6 +501,91 @@ func TestNumbersThatComeRound(t *testing.T) {
 	t.Fatal("numbers did not come round")
 }
 
+// setLastPID sets the number after which the system looks for the next one.
+func setLastPID(t *testing.T, number int) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, number), 0))
+}
+
+// scanned returns the members found by a scan.
+func (t *tree) scanned(before *seen) (pids []int) {
+	s := t.scan(before)
+	s.close()
+	return s.pids()
+}
+
+// starts is a command that starts a child for each line of its input, and prints its number.
+const starts = `while read how; do $how sleep 300 & echo $!; done; wait`
+
+// A number that is not in use may have been assigned to a fork under way. A later scan finds that process.
+func TestANumberOfAForkUnderWay(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	s := newSupervisor(t)
+	spec := line(starts)
+	input := inputOf(t, &spec)
+	tree := start(t, s, spec)
+	newest, err := s.counters.LastPID()
+	require.NoError(t, err)
+	setLastPID(t, newest+100)
+	var before seen
+	require.Equal(t, []int{tree.PID()}, tree.scanned(&before))
+	setLastPID(t, newest+50)
+	pid := child(t, tree, input, "")
+	setLastPID(t, newest+200)
+	require.LessOrEqual(t, pid, newest+100)
+	require.Contains(t, tree.scanned(&before), pid)
+	tree.end()
+}
+
+// A process with the number of another tree's leader, which the host has reaped, is found.
+func TestAMemberWithTheNumberOfAReapedLeader(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	s := newSupervisor(t)
+	spec := line(starts)
+	input := inputOf(t, &spec)
+	tree := start(t, s, spec)
+	for _, how := range []string{"", "setsid"} {
+		for taken := false; !taken; { // a thread of this program may take the number first
+			other := start(t, s, line("exit 0"))
+			_, err := syscall.Wait4(other.PID(), nil, 0, nil)
+			require.NoError(t, err)
+			<-other.ended
+			setLastPID(t, other.PID()-1)
+			pid := child(t, tree, input, how)
+			setLastPID(t, other.PID()+100)
+			if taken = pid == other.PID(); taken {
+				require.Contains(t, tree.scanned(new(seen)), pid, how)
+			}
+			other.end()
+		}
+	}
+	tree.end()
+}
+
+// inputOf gives a command a pipe as its standard input, and returns the pipe's other end.
+func inputOf(t *testing.T, spec *Spec) *os.File {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		r.Close()
+		w.Close()
+	})
+	spec.Stdin = r
+	return w
+}
+
+// child makes a command of starts start a child, and returns the child's number.
+func child(t *testing.T, of *tree, input io.Writer, how string) int {
+	t.Helper()
+	_, err := fmt.Fprintln(input, how)
+	require.NoError(t, err)
+	return of.number()
+}
+
 // A leader reaped by another part of the program still reports its exit if the system knows it, and Close frees the
 // tree.
 func TestAReapedLeader(t *testing.T) {

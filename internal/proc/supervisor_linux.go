@@ -37,7 +37,7 @@ type Supervisor struct {
 	active   *starter         // makes the next start, or nil before the first
 	starters []*starter       // running starters
 	closed   bool
-	trees    map[int]*Tree              // by the leader's process ID, until it is reaped
+	trees    map[int]*Tree              // by the leader's process ID, until Close
 	counts   forkCount                  // the last count read
 	starting int                        // starts in progress
 	early    map[int]syscall.WaitStatus // exits passed to Reaped during those, by process ID
@@ -238,11 +238,12 @@ func (s *Supervisor) unregister(t *Tree) {
 	}
 }
 
-// leads reports whether the session belongs to a registered tree.
+// leads reports whether the session belongs to a registered tree. If the host has reaped the leader, it may be another.
 func (s *Supervisor) leads(session int) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.trees[session] != nil
+	t := s.trees[session]
+	s.mu.Unlock()
+	return t != nil && (!t.exitSeen() || t.Unreaped())
 }
 
 // Reaped reports the exit of a child that the host has reaped. It returns true if the child led a started tree.

@@ -526,16 +526,18 @@ func TestANumberOfAForkUnderWay(t *testing.T) {
 	spec := line(starts)
 	input := inputOf(t, &spec)
 	tree := start(t, s, spec)
-	newest, err := s.counters.LastPID()
-	require.NoError(t, err)
-	setLastPID(t, newest+100)
-	var before seen
-	require.Equal(t, []int{tree.PID()}, tree.scanned(&before))
-	setLastPID(t, newest+50)
-	pid := child(t, tree, input, "")
-	setLastPID(t, newest+200)
-	require.LessOrEqual(t, pid, newest+100)
-	require.Contains(t, tree.scanned(&before), pid)
+	for _, unused := range []int{100, fewNumbers + 100} {
+		newest, err := s.counters.LastPID()
+		require.NoError(t, err)
+		setLastPID(t, newest+unused)
+		var before seen
+		require.Contains(t, tree.scanned(&before), tree.PID())
+		setLastPID(t, newest+50)
+		pid := child(t, tree, input, "")
+		setLastPID(t, newest+unused+100)
+		require.LessOrEqual(t, pid, newest+unused)
+		require.Contains(t, tree.scanned(&before), pid)
+	}
 	tree.end()
 }
 

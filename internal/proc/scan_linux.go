@@ -60,7 +60,7 @@ func (s *scan) close() {
 }
 
 // seen holds the findings of earlier scans of the same call. A process in an older session, or in that of another tree,
-// cannot become a member: a later scan examines only the other ones again, and those begun since.
+// is not a descendant of the leader. A later scan examines only the other numbers again, and those assigned since.
 type seen struct {
 	nonMembers map[procfs.ID]bool // processes that do not carry the tree's mark or output
 	last       int                // the newest examined ID, or 0
@@ -99,6 +99,7 @@ type scanner struct {
 	session int              // the leader's session while its ID is known to be its own, or noSession
 	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
 	missed  bool             // a process ended before it was examined, and may have started another
+	forget  bool             // a later scan must examine all numbers: this one does not know which are unused
 	others  []procfs.Process // non-members, unless a member is their parent or began their session
 }
 
@@ -118,6 +119,8 @@ func (s *scanner) run() {
 		s.complete = s.examineSince(again, first, last)
 	} else {
 		s.examineAll(0, math.MaxInt)
+	}
+	if s.forget {
 		s.last, s.again = 0, nil
 	}
 	s.addRelatives()
@@ -147,7 +150,7 @@ func (s *scanner) examineSince(again []int, first, last int) (complete bool) {
 		}
 		next, err := s.tree.sup.counters.LastPID()
 		if err != nil || next < last { // it wrapped around
-			s.last, s.again = 0, nil
+			s.forget = true
 			return false
 		}
 		first, last = last+1, next
@@ -160,6 +163,7 @@ const fewNumbers = 4000
 
 // examineAll examines all processes with IDs from first to last.
 func (s *scanner) examineAll(first, last int) {
+	s.forget = true
 	pids, err := procfs.PIDs()
 	if err != nil {
 		s.err = err

@@ -20,12 +20,9 @@ import (
 )
 
 func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	h := acpterm.NewHandler(must(acpterm.NewManager(&manyTerminals)), nil)
+	h := acpterm.NewHandler(must(acpterm.NewManager(nil)), nil)
 	return serve(h, conn, h), nil
 }
-
-// manyTerminals are the default options, except that one row needs 3,000 terminals in a session.
-var manyTerminals = acpterm.Options{MaxSessionTerminals: 4096}
 
 // serve serves an agent's connection. other handles all other requests.
 func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) (ended <-chan struct{}) {
@@ -48,16 +45,18 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 		return nil, err
 	}
 	m := must(acpterm.NewManager(&acpterm.Options{
-		RequireSessions: true, MaxSessionTerminals: manyTerminals.MaxSessionTerminals,
-		Policy: acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
+		RequireSessions: true,
+		Policy:          acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
 	}))
 	m.Observe(audit.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, nil))))
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	if err := m.OpenSession(session, &acpterm.SessionOptions{Roots: []string{dir}}); err != nil {
-		return nil, err
+	for _, id := range append(further(), session) {
+		if err := m.OpenSession(acpterm.SessionID(id), &acpterm.SessionOptions{Roots: []string{dir}}); err != nil {
+			return nil, err
+		}
 	}
 	var f followers
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: f.add})

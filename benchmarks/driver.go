@@ -15,8 +15,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// session is the agent's session.
+// session is the agent's session, and further are two more: by default, a session has at most 1,024 terminals.
 const session = "s"
+
+func further() []string { return []string{"s2", "s3"} }
 
 // process is a running client. Only one goroutine at a time may call its methods.
 type process struct {
@@ -118,9 +120,12 @@ type terminal struct {
 }
 
 // create makes the client start a command.
-func (p *process) create(c command) (terminal, error) {
-	t := terminal{SessionID: session}
-	err := p.call(acpterm.MethodCreate, createParams(c), &t)
+func (p *process) create(c command) (terminal, error) { return p.createIn(session, c) }
+
+func (p *process) createIn(session string, c command) (terminal, error) {
+	t, params := terminal{SessionID: session}, createParams(c)
+	params["sessionId"] = session
+	err := p.call(acpterm.MethodCreate, params, &t)
 	return t, err
 }
 

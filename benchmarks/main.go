@@ -35,7 +35,7 @@ Measures acpterm beside other clients, prints a table, and exits with 1 if acpte
 
   benchmarks -quick
   benchmarks -only 'wait' -rounds 5
-  benchmarks -only 'poll' -cpuprofile profiles
+  benchmarks -only 'output' -cpuprofile profiles
 
 `
 

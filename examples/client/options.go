@@ -46,7 +46,8 @@ type options struct {
 const usage = `usage: client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 
 Gives an ACP agent a prompt, and shows its answer and the commands that it runs. The default agent is an example,
-whose prompt is the command to run; after "self: ", the agent runs the command itself.
+whose prompt is the command to run; after "self: ", the agent runs the command itself. With -runner, commands run on
+another machine, and -cwd, -root and -allow name its directories and programs.
 
   client -prompt 'go version'
   client -allow go -ask -view 127.0.0.1:0 -prompt 'go test ./...' -- some-agent --acp
@@ -125,7 +126,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 			return nil
 		})
 	flags.BoolVar(&opts.ask, "ask", false,
-		"ask about commands that no -allow allows; without -allow and -ask, all commands run")
+		"ask on the terminal about commands that no -allow allows; without both, all commands run")
 	flags.DurationVar(&opts.timeout, "timeout", 0,
 		"the maximum `duration` of a command, such as 90s (default: no limit)")
 	flags.StringVar(&opts.audit, "audit", "",

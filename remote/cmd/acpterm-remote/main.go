@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -27,20 +28,20 @@ Runs commands for a remote.Runner, which copies this program to a remote system 
 `
 
 func main() {
+	prints := flag.Bool("version", false, "print the versions of this program and of its frames")
+	flag.Usage = func() { fmt.Fprint(flag.CommandLine.Output(), usage) }
+	flag.Parse()
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == "-version":
+	case flag.NArg() > 0:
+		flag.Usage()
+		os.Exit(2)
+	case *prints:
 		version := "(unknown)"
 		if info, ok := debug.ReadBuildInfo(); ok {
 			version = info.Main.Version
 		}
 		fmt.Printf("acpterm-remote %s, frames of version %d\n", version, frame.Version)
 		return
-	case len(os.Args) == 2 && (os.Args[1] == "-h" || os.Args[1] == "-help" || os.Args[1] == "--help"):
-		fmt.Print(usage)
-		return
-	case len(os.Args) > 1:
-		fmt.Fprint(os.Stderr, usage)
-		os.Exit(2)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes to a broken pipe fail and do not kill the process
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)

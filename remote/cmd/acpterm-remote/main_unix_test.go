@@ -42,7 +42,7 @@ func TestArguments(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, fmt.Sprintf(`^acpterm-remote .*, frames of version %d\n$`, frame.Version), string(out))
 
-	out, err = helper("-help").Output()
+	out, err = helper("-help").CombinedOutput()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "usage")
 

@@ -43,9 +43,7 @@ func stacks() []string {
 }
 
 // libraryCode matches a stack line in a package of acpterm, except tests.
-var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm` +
-	`(/(acpsdk|acptermtest|agent|agentproc|agentterm|audit|bubblewrap|display|internal/\w+|journal|otel|permission|` +
-	`policy|policy/shell|remote|remote/ssh|remote/docker|signin|usershell|view))?\.`)
+var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm(/[a-z0-9/]+)?\.`)
 
 // left returns the stacks of the labelled goroutines that run code of the library, except the caller's.
 func (l labelled) left() (left []string) {

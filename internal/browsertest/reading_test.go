@@ -125,17 +125,21 @@ func testLinks(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// clickText clicks a character of the output. A link is clicked when xterm.js shows that the pointer is on one, which may
-// be some time after the move: the rows may also move until the command's end is shown.
+// clickText clicks a character of the output. It clicks a link once xterm.js shows that the pointer is on one, which may
+// be some time after the move. The rows may also move, until the end of the command is shown.
 func (p *page) clickText(column, row int, isLink bool) {
 	p.t.Helper()
+	const onLink = `(!!el.shadowRoot.querySelector('.xterm-cursor-pointer'))`
+	p.run(chromedp.MouseEvent(chromedp.MouseMoved, 0, 0))
+	p.until("!" + onLink) // the pointer has left the last link
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
 			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
 			return { X: row.x + 7.8 * (%d + .5), Y: row.y + row.height / 2 }
 		})()`, row, column))
-		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X-1, at.Y), chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y))
-		if !isLink || eval[bool](p, `(!!el.shadowRoot.querySelector('.xterm-cursor-pointer'))`) {
+		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X+7.8, at.Y)) // xterm.js asks for links at another cell only
+		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y))
+		if !isLink || eval[bool](p, onLink) {
 			p.run(chromedp.MouseClickXY(at.X, at.Y))
 			return
 		}

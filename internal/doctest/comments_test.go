@@ -8,11 +8,13 @@ import (
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +27,9 @@ var packagesInComments = map[string]string{
 	"jsonrpc2": "github.com/sourcegraph/jsonrpc2", "log": "log", "os": "os", "slog": "log/slog", "time": "time",
 }
 
+// notGo matches a command line, and code that imports a package itself.
+var notGo = regexp.MustCompile(`(?m)^(go|acpterm-|\$|import) `)
+
 // TestCodeInPackageComments type-checks the code. The code may use variables that it does not declare.
 func TestCodeInPackageComments(t *testing.T) {
 	atRoot(t)
@@ -32,16 +37,18 @@ func TestCodeInPackageComments(t *testing.T) {
 	require.NoError(t, err)
 	overlay := struct{ Replace map[string]string }{make(map[string]string)}
 	dir, blocks := t.TempDir(), 0
-	for importPath, text := range packageComments(t) {
+	all := packageComments(t)
+	packages := slices.Sorted(maps.Keys(all))
+	for _, text := range all {
 		for _, block := range new(comment.Parser).Parse(text).Content {
 			code, ok := block.(*comment.Code)
-			if !ok || !strings.Contains(code.Text, "(") || regexp.MustCompile(`(?m)^(go|acpterm-|\$|import) `).MatchString(code.Text) {
+			if !ok || !strings.Contains(code.Text, "(") || notGo.MatchString(code.Text) {
 				continue
 			}
 			blocks++
 			name := fmt.Sprintf("block%d.go", blocks)
 			written := filepath.Join(dir, name)
-			require.NoError(t, os.WriteFile(written, []byte(programOf(importPath, code.Text, blocks)), 0o666))
+			require.NoError(t, os.WriteFile(written, []byte(programOf(packages, code.Text, blocks)), 0o666))
 			overlay.Replace[filepath.Join(root, "internal", "doctest", "comments", name)] = written
 		}
 	}
@@ -50,9 +57,10 @@ func TestCodeInPackageComments(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(file, encoded, 0o666))
-	out, _ := exec.Command("go", "build", "-gcflags=-e", "-overlay", file, "./internal/doctest/comments").CombinedOutput()
-	wrong := regexp.MustCompile(`unknown field|undefined: \w+\.|undefined \(type|not enough arguments|too many arguments|` +
-		`assignment mismatch|is not in std|no required module|syntax error`)
+	build := exec.Command("go", "build", "-gcflags=-e", "-overlay", file, "./internal/doctest/comments")
+	out, _ := build.CombinedOutput() // fails, because of the variables
+	wrong := regexp.MustCompile(`unknown field|undefined: \w+\.|undefined \(type|not enough arguments|` +
+		`too many arguments|assignment mismatch|is not in std|no required module|syntax error`)
 	for line := range strings.Lines(string(out)) {
 		if wrong.MatchString(line) {
 			t.Error(strings.TrimSpace(line))
@@ -85,17 +93,12 @@ func packageComments(t *testing.T) map[string]string {
 	return comments
 }
 
-// programOf returns a file with the code in a function.
-func programOf(importPath, code string, number int) string {
-	imports := map[string]string{"acpterm": "github.com/acpterm/acpterm"}
-	for name, importPath := range packagesInComments {
-		imports[name] = importPath
+// programOf returns a file with the code in a function. It imports the named packages.
+func programOf(packages []string, code string, number int) string {
+	imports := maps.Clone(packagesInComments)
+	for _, importPath := range packages {
+		imports[path.Base(importPath)] = importPath
 	}
-	for _, name := range []string{"agentproc", "agentterm", "acptermtest", "audit", "bubblewrap", "display", "journal",
-		"permission", "policy", "remote", "signin", "tracecontext", "usershell", "view"} {
-		imports[name] = "github.com/acpterm/acpterm/" + name
-	}
-	imports[path.Base(importPath)] = importPath
 	var b strings.Builder
 	fmt.Fprintf(&b, "package comments\n")
 	for name, importPath := range imports {
@@ -103,9 +106,7 @@ func programOf(importPath, code string, number int) string {
 			fmt.Fprintf(&b, "import %s %q\n", name, importPath)
 		}
 	}
-	if open := strings.Count(code, "{") - strings.Count(code, "}"); open > 0 {
-		code += strings.Repeat("}\n", open)
-	}
+	code += strings.Repeat("}\n", max(0, strings.Count(code, "{")-strings.Count(code, "}"))) // some show only a beginning
 	code = strings.ReplaceAll(code, "…", "")
 	file := fmt.Sprintf("%sfunc block%d() (any, error) {\n%s\n}\n", b.String(), number, code)
 	if _, err := parser.ParseFile(token.NewFileSet(), "", file, 0); err != nil { // declarations

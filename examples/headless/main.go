@@ -38,9 +38,9 @@ const usage = `usage: headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] <
 
 Runs agents without a user. A job is a line of JSON on standard input, and its result a line on standard output.
 
-  headless -state state -rules sample/rules.json < sample/jobs.jsonl
-  headless -state state -rules sample/rules.json -sandbox < sample/jobs.jsonl
-  headless -state state -rules sample/rules.json < sample/jobs.jsonl | jq .denied
+  headless -state state -rules rules.json < jobs.jsonl
+  headless -state state -rules rules.json -sandbox < jobs.jsonl
+  headless -state state -rules examples/headless/sample/rules.json < examples/headless/sample/jobs.jsonl
 
 `
 

@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Attached supplies the output and exit status of a command run by a terminal's owner. It is safe for concurrent use by
-// multiple goroutines. Once the terminal has been released, its methods have no effect.
+// An Attached allows the owner of a terminal to provide the output and exit status of the command. It is safe for
+// concurrent use by multiple goroutines. After the terminal has been released, its methods have no effect.
 type Attached struct {
 	terminal *Terminal
 	owner    *attached
@@ -144,8 +144,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe updates the terminal's Command, Size and Meta from about, and the cancel function. Terminal.Kill calls
-// cancel to ask the owner to stop the command. If cancel is nil, Kill returns ErrNotCancellable.
+// Describe updates the terminal's Command, Size and Meta to those of about and replaces its cancel function, which is
+// called by Terminal.Kill to ask the owner to stop the command. If cancel is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -153,11 +153,11 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
-// Write appends p to the output. It returns os.ErrClosed once the terminal has been released.
+// Write appends p to the output. If the terminal has already been released, it returns os.ErrClosed.
 func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
-// Replace replaces the entire output with p. If p merely extends the output so far, only the new part is appended.
-// Otherwise, followers receive a Chunk with Replaced set.
+// Replace replaces the entire output with p. If the existing output is a prefix of p, only the remainder of p is
+// appended; otherwise, followers receive a Chunk with its Replaced field set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {
@@ -166,14 +166,14 @@ func (a *Attached) Replace(p []byte) {
 	a.Write(rest)
 }
 
-// Extends reports whether p begins with the output so far. If it does, rest is the remainder of p; otherwise it is p.
+// Extends reports whether the existing output is a prefix of p. If so, rest is the remainder of p; otherwise, it is p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
 
-// Exit reports that the command has exited with the given code, or was terminated by the given signal, such as
-// "SIGTERM". Either is nil if unknown. Only the first call counts, unless it passed neither. If the code does not fit
-// in a uint32, such as a negative one on Windows, the exit status holds its lower 32 bits, and Meta the full code.
+// Exit reports that the command exited with the given code or was terminated by the given signal, such as "SIGTERM".
+// Either may be nil if unknown. Only the first call has an effect, unless it passed neither. If the code does not fit
+// in a uint32, such as a negative code on Windows, the exit status contains its lower 32 bits, and Meta the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
 	t.mu.Lock()
@@ -192,8 +192,8 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// Attached reports whether the terminal was created by Handler.Attach, which means that its owner, such as the agent,
-// runs the command. Kill then asks the owner to stop the command, and a release merely forgets the terminal.
+// Attached reports whether the terminal was created by Handler.Attach, in which case the command is run by its owner,
+// such as the agent. Kill can only ask the owner to stop the command, and releasing the terminal does not stop it.
 func (t *Terminal) Attached() bool {
 	_, ok := t.behind().(*attached)
 	return ok

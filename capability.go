@@ -8,9 +8,9 @@ import "fmt"
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
 
-// ClientCapabilities is the terminal-related part of the schema type of the same name. It encodes to the JSON value of
-// clientCapabilities in initialize. If you have your own type for that, copy Terminal and Auth to it. The zero value
-// represents a client that does not support terminals.
+// ClientCapabilities contains the fields related to terminals of the schema type of the same name. It is encoded as the
+// JSON value of clientCapabilities in initialize. Callers with their own type for that should copy the Terminal and
+// Auth fields. The zero value represents a client that does not support terminals.
 type ClientCapabilities struct {
 	// Terminal indicates that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
@@ -19,9 +19,9 @@ type ClientCapabilities struct {
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities specifies how users can sign in to the agent (schema type AuthCapabilities).
+// AuthCapabilities specifies the ways in which users can sign in to the agent (schema type AuthCapabilities).
 type AuthCapabilities struct {
-	// Terminal indicates that the client can run the agent's program in a terminal for the user, as signin.Run does.
+	// Terminal reports whether the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
@@ -39,13 +39,13 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 }
 
-// CapabilityError is returned when a terminal/* method is called although the client did not advertise terminals. It is
-// sent to the agent as the data of an error with code -32601.
+// A CapabilityError is returned when a terminal/* method is called even though the client did not advertise support for
+// terminals. It is sent to the agent as the data of an error with code -32601.
 type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods lists the methods the client does serve. See HandlerOptions.SupportedMethods. It is never nil.
+	// SupportedMethods lists the methods supported by the client, as set in HandlerOptions. It is never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

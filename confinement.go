@@ -20,38 +20,38 @@ import (
 //
 // Limits cannot be enforced on macOS and FreeBSD.
 type Limits struct {
-	// CPUTime is the maximum CPU time of each process, or of the whole tree if EnforcedLimit.Tree is set. It is rounded
-	// up to whole seconds. A process that exceeds it is sent SIGXCPU, followed by SIGKILL one second later. On Windows,
-	// only user-mode time counts, and the whole tree is terminated.
+	// CPUTime is the maximum amount of CPU time for each process, or for the entire tree if EnforcedLimit.Tree is set.
+	// It is rounded up to a whole number of seconds. If a process exceeds it, the process is sent SIGXCPU and, one
+	// second later, SIGKILL. On Windows, the entire tree is terminated, and only user-mode time is counted.
 	CPUTime time.Duration
-	// Memory is the maximum address space of each process in bytes, or the maximum memory of the whole tree if
-	// EnforcedLimit.Tree is set, as it is with Options.Cgroup and on Windows. Note that programs reserve far more
-	// address space than they use. Go, Java and JavaScript programs typically reserve gigabytes.
+	// Memory is the maximum size in bytes of the address space of each process. If EnforcedLimit.Tree is set, as it is
+	// on Windows and with Options.Cgroup, it is the maximum memory of the entire tree. Note that programs reserve much
+	// more address space than they use. For example, Go, Java and JavaScript programs typically reserve gigabytes.
 	Memory int64
-	// Processes is the maximum number of processes in the tree. On Linux, threads count as well. Unless a cgroup or a
-	// job object is used, it is set as an rlimit, which counts all processes of the user on the machine. Linux exempts
-	// root and processes with CAP_SYS_RESOURCE or CAP_SYS_ADMIN from that rlimit, so such hosts need a cgroup.
+	// Processes is the maximum number of processes in the tree, including threads on Linux. If neither a cgroup nor a
+	// job object is used, it is set as an rlimit, which counts every process the user is running on the machine. Linux
+	// does not apply it to root or processes with CAP_SYS_RESOURCE or CAP_SYS_ADMIN, so such hosts should use a cgroup.
 	Processes int
-	// OpenFiles is one more than the highest file descriptor a process can open. It is not supported on Windows.
+	// OpenFiles is one more than the maximum file descriptor a process may open. It is not supported on Windows.
 	OpenFiles int
-	// FileSize is the maximum size in bytes of a file written by a process. A process that exceeds it is sent SIGXFSZ.
-	// It is not supported on Windows.
+	// FileSize is the maximum size in bytes of files written by a process. Attempting to write more causes the process
+	// to be sent SIGXFSZ. FileSize is not supported on Windows.
 	FileSize int64
-	// Nice is added to the nice value of each process. It can be from 1 to 19, and higher values mean a lower priority.
-	// On Windows, values up to 9 select the priority class below normal, and higher values select idle.
+	// Nice specifies the value to be added to the nice value of each process, from 1 to 19. The higher it is, the lower
+	// the priority. On Windows, the priority class is below normal for values up to 9, and idle for higher values.
 	Nice int
 }
 
 // An EnforcedLimit describes a limit enforced by the system.
 type EnforcedLimit struct {
-	// Name is the field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize" or "Nice".
+	// Name is the name of a field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize" or "Nice".
 	Name string
-	// Value is in the unit of the field, or in seconds for CPUTime. The host's own limit may have reduced it.
+	// Value is given in the unit of the field, or in seconds for CPUTime. It may be reduced by the host's own limit.
 	Value int64
 	// By names the enforcing mechanism: "rlimit", "cgroup", "job object" or "priority".
 	By string
-	// Tree indicates that the limit applies to the process tree as a whole. Otherwise, it applies to each process
-	// separately, except for Processes, whose rlimit covers all processes of the user.
+	// Tree reports whether the limit applies to the process tree as a whole, rather than to each of its processes. In
+	// the latter case, Processes is an exception, because its rlimit covers all processes of the user.
 	Tree bool
 }
 
@@ -83,23 +83,23 @@ func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 	return asked, nil
 }
 
-// A Sandbox confines commands. Wrap is called just before an allowed command starts and returns the command to run
-// instead. If it returns an error, nothing is run and Create fails. It may be called concurrently.
+// A Sandbox confines commands. Wrap is called immediately before an allowed command is started, and returns the command
+// to run instead. If it returns an error, Create fails and nothing is run. It may be called concurrently.
 type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }
 
-// Wrapped is returned by a Sandbox. It describes the command to start instead of the allowed one.
+// Wrapped is returned by a Sandbox and describes the command to start instead of the allowed one.
 type Wrapped struct {
-	// Command is the command to start. Only its Path, Args, Dir and Env are used. The confining program itself runs
-	// unconfined, so Env must not contain variables of the command that affect programs, such as LD_PRELOAD. Args must
-	// not contain secrets.
+	// Command specifies the command to start. Only its Path, Args, Dir and Env fields are used. Since the confining
+	// program is not confined itself, Env must not contain any of the command's variables that can affect a program,
+	// such as LD_PRELOAD, and Args must not contain secrets.
 	Command Command
-	// Files lists open files to be inherited by the new process. Entry i becomes file descriptor 3+i. The Manager
-	// closes them once it has started. Files is not supported on Windows.
+	// Files specifies open files to be inherited by the new process, with entry i becoming file descriptor 3+i. The
+	// Manager closes them after the process has started. Files is not supported on Windows.
 	Files []*os.File
-	// PIDNamespace indicates that the command runs in its own Linux PID namespace, whose first process exits with the
-	// started process, so the kernel kills everything in it. Processes outside the namespace are then not part of the
-	// tree just because they hold the command's output, since the command can pass it to any process.
+	// PIDNamespace indicates that the command runs in its own Linux PID namespace, whose first process exits along with
+	// the started process, causing the kernel to kill everything in it. A process outside the namespace is then not
+	// considered part of the tree merely for having the output open, since the command can pass it to any process.
 	PIDNamespace bool
 }

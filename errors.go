@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Kind classifies an Error. It is an error itself, for use as in errors.Is(err, acpterm.ErrTerminalNotFound). The
-// agent receives it as "kind" in the error's data.
+// A Kind describes the general nature of an Error. It is itself an error, so it can be used with errors.Is, for example
+// errors.Is(err, acpterm.ErrTerminalNotFound). It is sent to the agent as "kind" in the error's data.
 type Kind string
 
 // The kinds of error.
@@ -61,39 +61,39 @@ const (
 // Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error describes a failed operation. Fields that do not apply are left empty. For security, an Error never contains
-// the value of an environment variable.
+// Error records a failed operation and the reason for the failure. Fields that do not apply are left empty. For
+// security reasons, it never contains the value of an environment variable.
 type Error struct {
-	// Op is the operation which caused the error, such as "create", "wait", "kill", "release" or "open session", or the
-	// method, such as "terminal/output". Other packages use their own, such as agentproc's "start agent".
+	// Op is the operation which caused the error, such as "create", "wait", "kill", "release" or "open session", or a
+	// method name such as "terminal/output". Other packages may use others, such as "start agent" in agentproc.
 	Op   string
 	Kind Kind
-	// Field is the invalid field of the request, such as "cwd" or "env[2].name". With ErrInternal, it is the option at
-	// fault, such as "SessionOptions.Roots[1]", or the limit that cannot be enforced, such as "Limits.Memory".
+	// Field is the name of the invalid field in the request, such as "cwd" or "env[2].name". For ErrInternal, it is the
+	// option at fault, such as "SessionOptions.Roots[1]", or a limit that cannot be enforced, such as "Limits.Memory".
 	Field string
-	// Reason explains the error, for example why Field is invalid or why a policy denied the command.
+	// Reason is a description of the cause, for example the reason given by a policy that denied the command.
 	Reason string
 	// Rule is the name of the policy rule that denied the command.
 	Rule string
-	// Command is the requested command. It includes the arguments only if the command was denied.
+	// Command is the requested command. The arguments are only included if the command was denied.
 	Command string
 
 	SessionID  SessionID
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota is the name of the exceeded quota, as seen by the agent, and Limit is its value. The names are "terminals"
+	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. It can be "terminals"
 	// (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes"
 	// (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
-	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), and "pending_create_bytes" (MaxPendingCreateBytes).
+	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes).
 	Quota string
 	Limit int64
 
-	// Err is the underlying error, if any, such as a system error or that of a context.
+	// Err is the underlying error, if any, for example one returned by the system or by a context.
 	Err error
 }
 
-// Error returns a message that includes the operation, its subject and the reason.
+// Error implements the error interface. The message includes the operation, its subject and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")

@@ -13,10 +13,10 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// An Event is passed to Options.Record and to the hooks added by Manager.Observe. It is one of *DecisionEvent,
-// *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent and *ResizeEvent. The events of a command are
-// sent in this order, except that a SurvivorsEvent may precede the EndEvent, and that InputEvents and ResizeEvents,
-// which are specific to PTYs, are sent at any time after the StartEvent.
+// An Event is passed to Options.Record and to hooks added by Manager.Observe. The concrete type is one of
+// *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or *ResizeEvent. For each
+// command, events are sent in that order, except that a SurvivorsEvent may come before the EndEvent. Any InputEvents
+// and ResizeEvents, which are specific to PTYs, may be sent at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
@@ -25,39 +25,39 @@ func (s *Subject) subject() *Subject { return s }
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are copied from the Command. Events never contain values of environment variables.
+	// Path, Args, Dir and ShellLine are those of the Command. Values of environment variables are never included.
 	Path      string
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the command's PID on the machine that runs it, or 0 if unknown. A local command leads its own session.
+	// PID is the command's PID on the machine where it runs, or 0 if unknown. Local commands lead their own session.
 	PID int
-	// Attached indicates that the terminal was created by Handler.Attach, so no policy was consulted.
+	// Attached reports whether the terminal was created by Handler.Attach, in which case no policy was consulted.
 	Attached bool
-	// Meta is the _meta of the create request. The agent chooses it, so it may hold anything. Package tracecontext
-	// reads a trace context from it. Callers must not modify it.
+	// Meta is the _meta object of the create request. It is provided by the agent and may contain anything, including a
+	// trace context, which can be read using package tracecontext. Callers must not modify it.
 	Meta Meta
 }
 
-// DecisionEvent reports whether a command was allowed to run. It is sent once for each command that could be resolved.
+// DecisionEvent records whether a command was allowed to run. It is sent once for every command that could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is copied from Proposal.Name. If a policy was consulted, symbolic links in Path have been resolved.
+	// Name is the same as Proposal.Name. If a policy was consulted, symbolic links in Path have been resolved.
 	Name string
-	// Requested is when Create was called, and Time is when the decision was made.
+	// Requested is the time at which Create was called, and Time is the time of the decision.
 	Requested, Time time.Time
-	// Asked and Answered are the times when Options.Approve was called and when it returned, if it was called.
+	// Asked and Answered are the times at which Options.Approve was called and returned, if it was called at all.
 	Asked, Answered time.Time
-	// Verdict is either VerdictAllow or VerdictDeny. If no policy is set, every command is allowed.
+	// Verdict is either VerdictAllow or VerdictDeny. Without any policies, all commands are allowed.
 	Verdict Verdict
 	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
-	// Approval and Approver are copied from the Approval and By fields of the Answer, which may have been remembered
-	// from an earlier question. They are empty if the policies did not ask.
+	// Approval and Approver contain the Approval and By fields of the Answer. Note that the Answer may have been
+	// remembered from an earlier question. If the policies did not ask for approval, both are empty.
 	Approval, Approver string
 	// Variables lists the names of environment variables set by the request.
 	Variables []string
-	// Err is the error if the command was denied, or if Create failed before a decision was made.
+	// Err is non-nil if the command was denied, or if Create failed before a decision was made.
 	Err error
 }
 
@@ -65,49 +65,49 @@ type DecisionEvent struct {
 type StartEvent struct {
 	Subject
 	Time time.Time
-	// Terminal can be used to read the output. This remains possible after the terminal has been released.
+	// Terminal can be used to read the output, even after the terminal has been released.
 	Terminal *Terminal
 }
 
-// EndEvent is sent when a command has exited. It is sent exactly once for each allowed command, even if Create failed
-// or was cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is not
-// sent until that has finished.
+// EndEvent is sent when a command has exited, exactly once for each allowed command, regardless of whether Create
+// failed or was cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is
+// delayed until that has completed.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
-	// Status is the exit status. It is nil if the exit was not observed.
+	// Status is the exit status of the command, or nil if it could not be determined.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes written so far, and Dropped is how many of them exceeded the output limit.
+	// Bytes is the number of bytes written so far, including Dropped bytes which exceeded the output limit.
 	Bytes, Dropped int64
 	// Survivors lists the PIDs of processes still running in the tree.
 	Survivors []int
-	// CPUTime and PeakMemory are the CPU time and the peak resident memory, in bytes, used by the command's process and
-	// the children it has waited for. They are only available on Linux.
+	// CPUTime and PeakMemory are the total CPU time and the peak resident memory in bytes of the process and any of its
+	// children it has waited for. They are only available on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err, if non-nil, explains why an allowed command did not run. In that case, only Subject and Ended are also set.
+	// Err, if non-nil, is the reason an allowed command was not run. Then only Subject and Ended are set as well.
 	Err error
 }
 
-// SurvivorsEvent is sent if processes are still running after a kill, a release, a timeout or a Close. Those calls also
-// return an error of kind ErrSurvivors, but after a timeout, this event is the only report.
+// SurvivorsEvent is sent if some processes are still running after a kill, a release, a timeout or a call to Close.
+// Except in the case of a timeout, an error of kind ErrSurvivors is returned as well.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
 }
 
-// ReleaseEvent is sent when a terminal has been released and its process tree is gone or was given up. It is sent once
-// for each started command, unless the host exits first.
+// ReleaseEvent is sent when a terminal has been released and its process tree has either exited or been abandoned.
+// Unless the host exits first, it is sent once for each command that was started.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error returned by the release, if any, such as one of kind ErrSurvivors.
+	// Err is the error returned by the release, if any. For example, it may be an error of kind ErrSurvivors.
 	Err error
 }
 
-// InputEvent is sent when Terminal.Write is called. It omits the bytes written, because they may be a password.
+// InputEvent is sent when Terminal.Write is called. It does not contain the input itself, which may be a password.
 type InputEvent struct {
 	Subject
 	Time time.Time

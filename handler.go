@@ -43,9 +43,9 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// A Handler serves the terminal/* requests of a connection, using a Manager to run the commands. Use Filter with any
-// JSON-RPC library, use the Handler as a jsonrpc2.Handler, or call Dispatch for each request. When the connection is
-// closed or Close is called, the Handler releases the terminals created through it.
+// A Handler responds to the terminal/* requests of a connection, using a Manager to run the commands. To use it with an
+// arbitrary JSON-RPC library, call Filter. It can also be used as a jsonrpc2.Handler, or by calling Dispatch for each
+// request. Terminals created through the Handler are released when it or the connection is closed.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Handler struct {
@@ -65,8 +65,8 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a Handler for a single connection. It makes a copy of options. If options is nil, the defaults are
-// used. If m is nil, every terminal request fails with ErrInternal.
+// NewHandler returns a new Handler for a single connection. It makes a copy of the provided options. If options is nil,
+// the defaults are used. If m is nil, all terminal requests fail with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -83,7 +83,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the clientCapabilities to send in initialize. Requests that they do not cover are refused.
+// Capabilities returns the clientCapabilities to be sent in initialize. Any requests not covered by them are refused.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -363,9 +363,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels pending calls to Create, releases the terminals created through the Handler, and waits until they are
-// gone. It returns the joined errors of Manager.Release. Pending requests are still answered if the agent reads, and
-// later ones fail with ErrClosing. Close is called when the connection is closed. Subsequent calls also wait.
+// Close cancels any pending calls to Create and releases all terminals created through the Handler, returning the
+// joined errors of Manager.Release once they are gone. Responses to pending requests are still sent if the agent reads,
+// but new requests fail with ErrClosing. Close is also called when the connection is closed. Later calls wait, too.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -420,9 +420,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError converts an error to a JSON-RPC error, whose data is an object describing it to programs. A
-// *jsonrpc2.Error is returned unchanged, and other errors from outside this package become internal errors. Texts
-// longer than 2 KiB are cut. If err is nil, it returns a nil pointer, which is not a nil error: check err.
+// ResponseError converts err to a JSON-RPC error whose data is an object describing it in machine-readable form. If err
+// is a *jsonrpc2.Error, it is returned unchanged. Any other error not from this package becomes an internal error. Text
+// longer than 2 KiB is cut. Note that if err is nil, the result is a nil pointer, which is not a nil error.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

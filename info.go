@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// TerminalInfo is a snapshot of a terminal's state. It shares no memory with the terminal.
+// TerminalInfo is a snapshot of a terminal's state. It does not share any memory with the terminal.
 type TerminalInfo struct {
 	ID        TerminalID
 	SessionID SessionID
-	// Command is the resolved command. It is the zero Command until the command has started.
+	// Command is the resolved command. Until the command has been started, it is the zero Command.
 	Command Command
 	// PID is the command's PID, or 0 if it has not started.
 	PID   int
 	State State
-	// ExitStatus is nil while the command is running, or if its exit was not observed.
+	// ExitStatus is the exit status of the command. It is nil if the command is running or its status is unknown.
 	ExitStatus *TerminalExitStatus
-	// EndedBy explains why the command exited. It is empty while the command is running.
+	// EndedBy describes why the command exited. It is empty as long as the command is running.
 	EndedBy EndedBy
-	// Attached indicates that the terminal was created by Handler.Attach. In that case, Cancellable indicates whether
-	// Kill can ask the owner to stop the command, and Meta holds the owner's metadata. Otherwise, neither is set.
+	// Attached reports whether the terminal was created by Handler.Attach. If so, Cancellable reports whether Kill can
+	// ask the owner to stop the command, and Meta contains the metadata set by the owner.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
 	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
-	// Size is the size of the PTY, or of an attached terminal if set by its owner. Otherwise, it is nil.
+	// Size is the size of the PTY, or the size set by the owner of an attached terminal. It is nil if there is neither.
 	Size *TerminalSize
-	// Created is when the terminal was created, and Started and Ended are when the command started and exited, or zero.
+	// Created is the time the terminal was created. Started and Ended are set once the command has started and exited.
 	Created, Started, Ended time.Time
-	// Written is the number of bytes written by the command, excluding replaced output of an attached terminal. Kept is
-	// how many of them are within the limit of Output, whose length differs with a PTY or invalid UTF-8.
+	// Written is the total number of bytes written by the command, excluding any replaced output of an attached
+	// terminal. Kept is the number within the limit of Output, whose length differs with a PTY or invalid UTF-8.
 	Written, Kept int64
 	// OutputByteLimit is the maximum length of Output in bytes.
 	OutputByteLimit int64
 	// Cgroup is the directory of the command's cgroup, if it has one.
 	Cgroup string
-	// Limits lists the limits being enforced. If Options.Runner is set, they are as reported by the Runner. Limits is
-	// nil until the command has started.
+	// Limits lists the limits being enforced, as reported by Options.Runner if it is set. It is nil if the command has
+	// not been started yet.
 	Limits []EnforcedLimit
 }
 
-// Info returns a snapshot of the terminal. If its State is StateEnded, Written includes all output of the command
-// itself.
+// Info returns a snapshot of the terminal's state. If the State is StateEnded, all of the command's own output is
+// included in Written.
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
@@ -68,13 +68,13 @@ func (t *Terminal) Info() TerminalInfo {
 
 // Stats contains statistics about a Manager.
 type Stats struct {
-	// Terminals is the number of terminals counted towards MaxTerminals. This includes terminals being released, until
+	// Terminals is the number of terminals that count towards MaxTerminals. Terminals being released are included until
 	// their process trees are gone. Running is the number of commands currently running.
 	Terminals, Running int
-	// Sessions is the number of sessions, including unopened or closed ones with terminals.
+	// Sessions is the number of sessions, including those with terminals that were not opened or are already closed.
 	Sessions int
-	// ReservedBytes is the memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is how much of it
-	// is in use, excluding released terminals.
+	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the
+	// amount currently in use, not including released terminals.
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A Journal records commands that may still be running, so they can be found if the host dies. Methods may be called
-// concurrently, but never for the same terminal. A panic is logged and treated as an error.
+// A Journal records commands that may still be running, so that they can be found if the host crashes. Its methods may
+// be called concurrently, but not for the same terminal. If one panics, this is logged and treated as an error.
 type Journal interface {
 	// Begin records a command before it starts. The command is recorded as it was before a Sandbox rewrites it. Its Env
 	// is nil, since it may contain secrets. If Begin fails, nothing is started and Create fails with ErrInternal.

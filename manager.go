@@ -17,7 +17,7 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// A Manager creates terminals and keeps track of them until they are released. Call Shutdown or Close when done.
+// A Manager creates and manages terminals until they are released. Callers should call Shutdown or Close when done.
 //
 // It is safe for concurrent use by multiple goroutines. No lock is held while a command starts, exits or is waited for.
 type Manager struct {
@@ -42,8 +42,8 @@ type Manager struct {
 	reserved   int64                  // room for output in bytes
 }
 
-// NewManager returns a new Manager. It makes a copy of options. If options is nil, the defaults are used. If an option
-// is invalid, NewManager returns an *Error of kind ErrInternal whose Field names the option.
+// NewManager returns a new Manager using a copy of the provided options. If options is nil, the defaults are used. If
+// an option is invalid, it returns an *Error of kind ErrInternal, with Field set to the name of the option.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -238,7 +238,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns the terminal with the given id, or ErrTerminalNotFound if the session has none or it was released.
+// Terminal returns the terminal with the given id. It returns ErrTerminalNotFound if it does not exist.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,7 +248,7 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions, including starting but not released ones, oldest first.
+// Terminals returns the terminals of all sessions, oldest first, including those starting but not those released.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -323,8 +323,8 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // be called more than once.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped informs the Manager that a child of this process has been reaped, and reports whether it was one of the
-// Manager's commands. If Options.HostReaps is set, the host must call Reaped after each wait4.
+// Reaped informs the Manager that the host has reaped a child process, and reports whether it was one of the Manager's
+// commands. If Options.HostReaps is set, it must be called after every wait4.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
@@ -360,9 +360,9 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	return m.closeErr
 }
 
-// Close immediately shuts down the Manager and kills all processes with SIGKILL, even those already being released. It
-// also waits for Options.Record and the Observe hooks, and returns the same error as Shutdown. For a graceful shutdown,
-// use Shutdown.
+// Close immediately shuts down the Manager, killing all processes with SIGKILL, including those already being released.
+// It waits for Options.Record and the hooks added by Observe, and returns the same error as Shutdown. For a graceful
+// shutdown, use Shutdown.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

@@ -16,43 +16,43 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// CommandOptions configures how a command is run. It can be passed to Create for a single terminal, returned by
-// Options.CommandsFor for certain commands, set for a session in SessionOptions, and for all commands in Options, in
-// order of precedence. A zero field defers to the next level, and finally to the default given below.
+// CommandOptions specifies how to run a command. It can be passed to Create for a single terminal, returned by
+// Options.CommandsFor for certain commands, or set for a session in SessionOptions or for all commands in Options. For
+// each field, the first non-zero value in that order is used. If there is none, the default given below applies.
 type CommandOptions struct {
-	// Dir is the working directory for requests without cwd. It must be an absolute path. The default is the first of
-	// the session's Roots, if it has any. Otherwise it is the host's working directory at the time of the request or,
-	// with a Runner, the one chosen by the Runner.
+	// Dir specifies the working directory for requests without cwd, as an absolute path. If empty, the first of the
+	// session's Roots is used or, if it has none, the host's working directory at the time of the request. With a
+	// Runner, the latter is replaced by a directory chosen by the Runner.
 	Dir string
 
-	// Env is the base environment, in the form "NAME=value". Requests add their variables to it. If nil, the
-	// environment of the host at the time of the request is used, or that of the Runner. If Env is non-nil but empty,
-	// commands inherit no variables and programs cannot be looked up, since there is no PATH.
+	// Env specifies the base environment, in the form "NAME=value", to which requests add their variables. If nil, the
+	// host's environment at the time of the request is used or, with a Runner, that of the Runner. If it is non-nil but
+	// empty, commands inherit no variables, and programs cannot be looked up due to the missing PATH.
 	Env []string
 
-	// Unattended lists variables of the form "NAME=value" which keep pagers, editors and prompts from waiting for a
-	// user. They override Env, except for commands on an Attended PTY, and are overridden by the request's variables.
-	// The default is UnattendedVariables. Set it to an empty, non-nil slice to set no variables.
+	// Unattended specifies variables of the form "NAME=value" to prevent pagers, editors and prompts from waiting for a
+	// user. They override those in Env, unless the command has an Attended PTY, but requests can override them. If nil,
+	// UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
 	Unattended []string
 
-	// Shell is the shell used to run shell lines. If it cannot be found, Create fails with ErrInternal and Error.Field
-	// is "CommandOptions.Shell". The default is the system's shell, as for a zero Shell or, with a Runner, sh -c.
+	// Shell specifies the shell used to run shell lines. If nil, the system's shell is used, as described in Shell or,
+	// with a Runner, sh -c. If the shell is not found, Create fails with ErrInternal and Field "CommandOptions.Shell".
 	Shell *Shell
 
-	// ShellLines specifies when a command without arguments is run as a shell line. The default is ShellAuto, which
-	// does so if the command is not a program and looks like a shell line.
+	// ShellLines controls whether a command without arguments is run as a shell line. By default, ShellAuto is used,
+	// which means that it is if it looks like a shell line and is not a program.
 	ShellLines ShellMode
 
-	// PTY, if non-nil, runs the command on a PTY. It cannot be set with a Runner. If nil, the command's standard input
-	// is at end of file and its output is a pipe.
+	// PTY, if non-nil, specifies a PTY for the command to run on. It cannot be used with a Runner. If nil, the
+	// command's output is a pipe, and reading from its standard input returns end of file.
 	PTY *PTYOptions
 
-	// Limits restricts the command's resources. It replaces the Limits of the next level as a whole, so repeat any of
-	// its fields that should still apply. By default, resources are unlimited.
+	// Limits specifies limits on the command's resources. Note that it replaces the Limits of the next level entirely,
+	// so any fields that should still apply must be repeated. By default, there are no limits.
 	Limits *Limits
 
-	// Sandbox, if non-nil, rewrites the command to run confined, after the policy has allowed it and just before it
-	// starts. If Sandbox fails, Create fails. It cannot be set with a Runner.
+	// Sandbox, if non-nil, is used to confine the command. It is called after the policy has allowed the command, just
+	// before it starts, and may rewrite it. If this fails, Create fails. Sandbox cannot be used with a Runner.
 	Sandbox Sandbox
 
 	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
@@ -64,19 +64,19 @@ type CommandOptions struct {
 	// group. If the host has no console, the step is skipped without waiting. On a PTY, it closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum time the command may run before its process tree is terminated. The default is NoTimeout.
+	// Timeout is the maximum duration of the command before its process tree is terminated. The default is NoTimeout.
 	Timeout time.Duration
 
-	// OutputByteLimit is the number of bytes of output to keep if the request sets no limit. The default is 1 MiB.
+	// OutputByteLimit is the number of bytes of output to keep for requests without a limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is the number of bytes to keep from the beginning of the output for Terminal.Head, in addition to
-	// OutputByteLimit. They count towards MaxOutputBytes. Requests can ask for more, up to MaxOutputByteLimit. The
-	// default is 0.
+	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit, for use by
+	// Terminal.Head. It counts towards MaxOutputBytes. The default is 0, but requests may ask for more, up to
+	// MaxOutputByteLimit.
 	HeadBytes int64
 
-	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent asks for a
-	// lower limit. The default is 64 KiB.
+	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, regardless of any lower limit
+	// requested by the agent. If zero, a default of 64 KiB is used.
 	FollowBytes int64
 }
 
@@ -122,24 +122,24 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 
 // Options configures a Manager. The zero value is ready to use.
 type Options struct {
-	// Commands specifies the options for all commands, unless overridden for a session or a single terminal.
+	// Commands specifies the default options for all commands. Sessions and terminals may override them.
 	Commands CommandOptions
 
-	// CommandsFor, if non-nil, is called with each resolved command to determine its options, such as a timeout or a
-	// PTY. They override those of the session and of Commands, but cannot include Dir, Env, Unattended, Shell or
-	// ShellLines. It may return nil. It is called before the policies, on the goroutine creating the terminal, possibly
+	// CommandsFor, if non-nil, is called for each resolved command and may return options for it, such as a timeout or
+	// a PTY. They override those of the session and of Commands, but must not include Dir, Env, Unattended, Shell or
+	// ShellLines. It is called before any policies, on the goroutine creating the terminal, and may be called
 	// concurrently.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the maximum output limit of a terminal in bytes. Higher limits, whether from requests or
-	// options, are clamped to it. The default is 16 MiB.
+	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. If a request or an option
+	// specifies a higher limit, it is reduced to this value. If zero, a default of 16 MiB is used.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals, beyond which Create fails with ErrQuota. A released terminal
-	// still counts until its process tree is gone. The default is 4096.
+	// MaxTerminals is the maximum number of terminals, including released ones until their process trees are gone. Once
+	// it is reached, Create fails with ErrQuota. If zero, a default of 4096 is used.
 	MaxTerminals int
 
-	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
+	// MaxSessionTerminals is the maximum number of terminals per session. If zero, a default of 1024 is used.
 	MaxSessionTerminals int
 
 	// MaxOutputBytes is the maximum memory reserved for the output of all terminals, in bytes, beyond which Create
@@ -161,9 +161,10 @@ type Options struct {
 	// not supported on Windows, nor with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command from before it starts until a kill or a release has ended its process
-	// tree. Package journal implements it as Dir, and its Recover terminates processes left running by a dead host.
-	// Create fails if the record cannot be written, and a release if it cannot be removed. Managers may share one.
+	// Journal, if non-nil, records each command from before it starts until its process tree has been terminated by a
+	// kill or a release. Create fails if the record cannot be written, and a release if it cannot be removed. Managers
+	// may share a Journal. See package journal for an implementation and for a way to terminate processes left running
+	// by a crashed host.
 	Journal Journal
 
 	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.
@@ -173,10 +174,10 @@ type Options struct {
 	// Before Linux 6.9, a signal can reach the wrong process if the host reaps a command right before it is sent.
 	HostReaps bool
 
-	// RequireSessions makes Create fail with ErrSessionNotFound unless the session has been opened with OpenSession.
+	// RequireSessions, if true, causes Create to return ErrSessionNotFound for sessions not opened with OpenSession.
 	RequireSessions bool
 
-	// Policy decides which commands may run in any session. If nil, only SessionOptions.Policy and Roots apply.
+	// Policy decides which commands may run in any session. If nil, SessionOptions may still restrict them.
 	Policy Policy
 
 	// Approve is called when a policy returns VerdictAsk, and typically asks the user whether to run the command. It
@@ -185,9 +186,9 @@ type Options struct {
 	// waits for it. Approve may be called concurrently. If it is nil, such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if non-nil, looks up and runs commands instead of the local machine. The directory, environment and
-	// limits set in the options still apply, but nothing is inherited from the local machine. It cannot be combined
-	// with Sandbox, PTY, Cgroup or KeepDetached, and the Journal is not called.
+	// Runner, if non-nil, is used to look up and run commands instead of doing so on the local machine. The directory,
+	// environment and limits specified in the options still apply, but nothing is inherited from the local machine. It
+	// cannot be used with Sandbox, PTY, Cgroup or KeepDetached. Its commands are not recorded in the Journal.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. Use it to keep an audit log, for example with package audit.
@@ -333,20 +334,20 @@ func optionError(field, reason string) *Error {
 	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
 }
 
-// SessionOptions configures a session opened by Manager.OpenSession. The zero value is ready to use.
+// SessionOptions specifies options for a session opened by Manager.OpenSession. The zero value is ready to use.
 type SessionOptions struct {
 	// Commands specifies the options for the session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots lists the directories in which commands may run, as absolute paths. Working directories outside of them are
-	// refused, and sandboxes allow writing to them. Symbolic links are resolved once, by OpenSession. If Roots is nil,
-	// commands may run anywhere. If it is empty but non-nil, no command may run.
+	// Roots specifies the directories in which commands may run. They must be absolute paths, whose symbolic links are
+	// resolved once, by OpenSession. Any other working directory is refused, and sandboxes allow writing to them. If
+	// Roots is nil, commands may run anywhere. An empty, non-nil slice means that no command may run.
 	Roots []string
 
-	// Policy decides which commands may run in the session, in addition to Options.Policy. The strictest decision wins.
+	// Policy decides which commands may run in the session. If Options.Policy is also set, the stricter decision wins.
 	Policy Policy
 
-	// MaxTerminals is the maximum number of terminals in the session. The default is Options.MaxSessionTerminals.
+	// MaxTerminals is the maximum number of terminals in the session. If zero, MaxSessionTerminals is used.
 	MaxTerminals int
 }
 
@@ -355,13 +356,13 @@ const NoTimeout time.Duration = -1
 
 // HandlerOptions configures a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next, if non-nil, handles the requests and notifications that Handle does not. These are all except terminal/*,
-	// including any $/cancel_request that does not refer to a pending terminal/* request. As with any jsonrpc2 handler,
-	// no messages are read while it runs. If nil, such requests are answered with -32601 and notifications are dropped.
+	// Next, if non-nil, is called for requests and notifications not handled by Handle, that is, all except terminal/*.
+	// This includes $/cancel_request unless it refers to a pending terminal/* request. As with any jsonrpc2 handler, no
+	// messages are read until it returns. If nil, requests are answered with -32601 and notifications are ignored.
 	Next jsonrpc2.Handler
 
-	// Capabilities specifies the capabilities to advertise, as returned by Handler.Capabilities. By default, terminals
-	// are advertised. If Capabilities does not include them, all terminal/* requests are answered with -32601.
+	// Capabilities specifies the capabilities returned by Handler.Capabilities. If nil, terminals are advertised. If it
+	// does not include terminals, all terminal/* requests are answered with -32601.
 	Capabilities *ClientCapabilities
 
 	// Created, if non-nil, is called with each new terminal before the agent receives its id. Use it to start a
@@ -370,18 +371,18 @@ type HandlerOptions struct {
 	// logged with its stack, the request fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
-	// TerminalAuth makes Capabilities advertise that users can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods, which package signin can run. Only
-	// set it if the agent's program can be started in a terminal attended by a user.
+	// TerminalAuth controls whether Capabilities advertises that users can sign in to the agent in a terminal
+	// (clientCapabilities.auth.terminal). If true, the agent may offer sign-in methods to be run by package signin. It
+	// should only be set if the agent's program can be started in a terminal attended by a user.
 	TerminalAuth bool
 
-	// SessionPrefix is prepended to the session ids of this connection. Use it to keep the sessions of several agents
-	// apart, since they may choose the same ids. With the prefix "a/", the agent's "session-1" becomes "a/session-1" in
-	// OpenSession, policies and events, but not for the agent. No prefix should begin with another.
+	// SessionPrefix is prepended to session ids received on this connection. This keeps apart the sessions of several
+	// agents, which may choose the same ids. For example, with the prefix "a/", the agent's "session-1" is known as
+	// "a/session-1" to OpenSession, policies and events, but not to the agent. No prefix should be a prefix of another.
 	SessionPrefix SessionID
 
 	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
-	// held in memory. The default is 64 MiB. If LineLimit is negative, all lines are skipped.
+	// read into memory. If zero, a default of 64 MiB is used. If negative, all lines are skipped.
 	LineLimit int64
 
 	// SkippedLines is called by Handler.Filter with each line that is not a JSON-RPC message, such as debugging output.
@@ -390,21 +391,21 @@ type HandlerOptions struct {
 	// bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods served by Next. It is sent to agents if terminals are not advertised.
+	// SupportedMethods lists the methods supported by Next, to be sent to agents if terminals are not advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of pending requests, including, approximately, those whose reply the agent has
-	// not read yet. Further requests are answered with -32800 and kind "quota", and nothing more is read until the
-	// agent has read that reply. The default is 16384. If MaxPending is negative, all requests are refused.
+	// MaxPending is the maximum number of pending requests, including (approximately) those with a response that the
+	// agent has not yet read. Beyond that, requests are answered with -32800 and kind "quota", and no more are read
+	// until the agent has read the response. The default is 16384. If negative, all requests are refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If
-	// MaxCreateBytes is negative, all create requests are refused.
+	// MaxCreateBytes is the maximum size of the JSON params of a create request. If zero, a default of 4 MiB is used.
+	// If negative, all create requests are refused.
 	MaxCreateBytes int
 
-	// MaxPendingCreateBytes is the maximum memory used by all pending create requests, for their JSON params and their
-	// lists of arguments and variables. Beyond that, they are answered with -32800 and kind "quota". The default is 64
-	// MiB. If MaxPendingCreateBytes is negative, all create requests are refused.
+	// MaxPendingCreateBytes is the maximum amount of memory used by pending create requests for their JSON params and
+	// their lists of arguments and variables. If it is exceeded, they are answered with -32800 and kind "quota". If
+	// zero, a default of 64 MiB is used. If negative, all create requests are refused.
 	MaxPendingCreateBytes int
 }
 

@@ -14,44 +14,44 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Policy decides which commands may run. Decide may be called concurrently. It may take its time, because only the
-// call to Create waits for it, but should return when ctx is done.
+// A Policy decides which commands may run. Decide may be called concurrently, and may block, since only the call to
+// Create waits for it. However, it should return when ctx is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc is an adapter to allow the use of ordinary functions as policies.
+// The PolicyFunc type is an adapter to allow the use of ordinary functions as policies.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
 // Decide calls f(ctx, p).
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// A Proposal describes a command to be allowed or denied. If allowed, exactly this program is run in exactly this
-// directory, even if their names refer to other files by then. With Options.Runner, that guarantee is up to the Runner.
+// A Proposal describes a command for a Policy to allow or deny. If allowed, exactly this program is run in exactly this
+// directory, even if they were renamed or replaced. With Options.Runner, ensuring this is left to the Runner.
 type Proposal struct {
 	SessionID SessionID
-	// Command is the resolved command. Path and Dir contain no symbolic links. Policies must not modify Args or Env.
+	// Command is the resolved command. Path and Dir do not contain symbolic links. Args and Env must not be modified.
 	Command Command
-	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
-	// behave differently depending on it.
+	// Name is the last element of the program's path prior to resolving symbolic links. It determines the behaviour of
+	// some programs, such as busybox.
 	Name string
-	// ArgsUnknown indicates that the actual arguments may differ from Command.Args, for example if the shell
-	// expands them in a shell line.
+	// ArgsUnknown indicates that the command may be run with different arguments than Command.Args. For example, this
+	// is the case for shell lines in which the shell expands the arguments.
 	ArgsUnknown bool
-	// DirUnknown indicates that the actual directory may differ from Command.Dir, for example after cd in a shell line.
+	// DirUnknown indicates that the directory may differ from Command.Dir, for example due to a cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown lists the names of variables whose actual values may differ from those in Requested.Env, for
-	// example because the shell expands them in a shell line.
+	// ValuesUnknown contains the names of variables whose values may differ from those in Requested.Env, typically
+	// because the shell expands them in a shell line.
 	ValuesUnknown []string
-	// Roots holds SessionOptions.Roots with symbolic links resolved. It is nil if they are not set.
+	// Roots is SessionOptions.Roots with all symbolic links resolved, or nil if it is not set.
 	Roots []string
-	// Requested is the agent's request. Only the variables in its Env are the agent's. The rest of Command.Env comes
-	// from the host.
+	// Requested is the request received from the agent. Note that only the variables in its Env were set by the agent.
+	// All others in Command.Env are the host's.
 	Requested CreateTerminalRequest
-	// PTY is a copy of the command's PTYOptions. It is nil if the command runs without a PTY.
+	// PTY is a copy of the PTYOptions for the command, or nil if it will not be run on a PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession. It also distinguishes a session from a later one with the same id. It is
-	// nil if the session was not opened.
+	// SessionDone is closed by CloseSession, and can be used to distinguish the session from a later session with the
+	// same id. It is nil if the session was not opened.
 	SessionDone <-chan struct{}
 
 	machine machine  // nil: the local one
@@ -66,19 +66,19 @@ func (p Proposal) where() machine {
 	return p.machine
 }
 
-// DirWithin reports whether the command is certain to run in one of the directories or below it. Like Roots, they must
-// be absolute paths without symbolic links. DirWithin returns false if DirUnknown is set.
+// DirWithin reports whether the command is guaranteed to run in or below one of the given directories, which, like
+// Roots, must be absolute paths without symbolic links. If DirUnknown is set, it returns false.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether the command is run by Options.Runner, in which case all paths refer to the Runner's files.
+// Remote reports whether the command will be run by Options.Runner. If so, all paths refer to files on its side.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
-// LookPath returns the path of the named program, with symbolic links resolved. It searches the PATH inherited by
-// commands, ignoring the agent's variables, and fails with ErrCommandNotFound or ErrNotExecutable. With a Runner, it
-// blocks until the Runner responds or ctx is done.
+// LookPath searches for the named program in the PATH inherited by commands, regardless of any variables set by the
+// agent, and returns its path with symbolic links resolved. The error is ErrCommandNotFound or ErrNotExecutable. With a
+// Runner, LookPath blocks until the Runner has responded or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -88,8 +88,8 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return found.Path, err
 }
 
-// RealDir resolves the symbolic links in the absolute path of a directory on the machine that runs the command. It
-// returns ErrInvalidParams with Field "dir", or the Runner's error.
+// RealDir returns the given directory with any symbolic links resolved. It must be an absolute path on the machine that
+// runs the command. The error is either ErrInvalidParams with Field "dir" or the one returned by the Runner.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -100,7 +100,7 @@ func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	return resolved, nil
 }
 
-// A Verdict is a policy's verdict on a command. The zero value denies it, as do unknown values.
+// A Verdict is the decision of a policy. The zero value and any unknown values deny the command.
 type Verdict int
 
 // The verdicts, from strictest to most lenient.
@@ -139,23 +139,23 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A Decision is a policy's answer. The zero value denies the command without a reason.
+// A Decision is returned by a Policy. The zero value denies the command without giving a reason.
 type Decision struct {
 	Verdict Verdict
-	// Rule is the name of the rule that applied, if any. It is included in events and questions.
+	// Rule is the name of the rule that led to the decision, if any. It is included in events and questions.
 	Rule string
-	// Reason explains the decision. It is sent to the agent in case of a denial, and shown to the user in a question.
+	// Reason explains the decision, either to the agent if the command is denied, or to the user as part of a question.
 	Reason string
-	// Change, if non-nil, is the command to run instead, unless the verdict is VerdictDeny. The changed command is then
-	// submitted to all policies again.
+	// Change, if non-nil, is another command to be run instead. It is submitted to all policies again. If the verdict
+	// is VerdictDeny, Change is ignored.
 	Change *Command
-	// Answer, if non-nil, is an earlier answer, used with VerdictAsk instead of calling Options.Approve.
+	// Answer, if non-nil, is an earlier answer to be used for VerdictAsk, in which case Options.Approve is not called.
 	Answer *Answer
 }
 
-// Policies combines several policies into one, which returns the strictest of their decisions. All policies are asked,
-// in order. If several decisions are equally strict, the first is returned, along with the first Change of any of them.
-// An empty list allows every command. An unknown verdict is treated as VerdictDeny.
+// Policies is a Policy that consults a list of policies in order and returns the strictest decision. If there is a tie,
+// the first one is returned. In either case, it includes the first Change returned by any of the policies. If the list
+// is empty, all commands are allowed. Unknown verdicts are treated as VerdictDeny.
 type Policies []Policy
 
 // Decide asks all policies and returns the strictest decision.
@@ -209,28 +209,28 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 	return inner, nil
 }
 
-// A Question is passed to Options.Approve to ask whether a command may run.
+// A Question is passed to Options.Approve in order to request approval to run a command.
 type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified lists unreadable files of the program and those larger than 256 MiB, which cannot be checked for
-	// changes made between the question and the start. For a script, this can include its interpreter. The user should
-	// be shown these files, since any process with write access to them can change the command.
+	// Unverified lists any files of the program that are unreadable or larger than 256 MiB and therefore cannot be
+	// checked for changes between the question and the start. If the program is a script, this may include its
+	// interpreter. They should be shown to the user, since any process able to write to them can change the command.
 	Unverified []string
 }
 
-// An Answer is returned by Options.Approve. The zero value denies the command once.
+// An Answer is returned by Options.Approve. The zero value denies the command, but does not affect later requests.
 type Answer struct {
 	Approval Approval
-	// Reason explains a denial to the agent. The default is "it was not approved".
+	// Reason is sent to the agent if the command is denied. If empty, "it was not approved" is sent instead.
 	Reason string
 	// By identifies the user who answered, for use in events.
 	By string
 }
 
-// An Approval is the user's decision on a command. Unknown values deny it. The Manager itself does not remember
-// answers. Use policy.Approvals to remember them for a session or permanently.
+// An Approval represents a user's decision on a command. Any unknown value denies the command. Note that the Manager
+// itself does not remember answers. To do so for a session or permanently, use policy.Approvals.
 type Approval int
 
 // The approvals.
@@ -249,8 +249,8 @@ const (
 
 var approvalNames = [...]string{"reject_once", "allow_once", "allow_session", "allow_always", "reject_always"}
 
-// String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always", or "Approval(9)" for
-// an unknown approval. All but "allow_session" are also values of the schema type PermissionOptionKind.
+// String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always". If it is unknown, the
+// result is like "Approval(9)". All but "allow_session" are values of the schema type PermissionOptionKind.
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
 // allows reports whether an answer allows the command. An unknown one does not.

@@ -24,15 +24,15 @@ const (
 	MethodCancelRequest = "$/cancel_request"
 )
 
-// A SessionID identifies a session, which is a conversation between a client and an agent (schema type SessionId). It
-// is chosen by the agent in session/new.
+// A SessionID identifies a session, that is, a conversation between a client and an agent (schema type SessionId). The
+// agent chooses it in session/new.
 type SessionID string
 
-// A TerminalID identifies a terminal (schema type TerminalId). The Manager generates it as "term_" followed by a ULID.
+// A TerminalID identifies a terminal (schema type TerminalId). The Manager uses "term_" followed by a ULID.
 type TerminalID string
 
-// Meta is the _meta object that ACP reserves for extensions (see its Extensibility page). Values are preserved
-// unchanged. Anything but an object is ignored, as required by x-deserialize-default-on-error in the schema.
+// Meta represents the _meta object reserved by ACP for extensions, as described on its Extensibility page. Values are
+// preserved as received. Per x-deserialize-default-on-error in the schema, any value other than an object is ignored.
 type Meta map[string]json.RawMessage
 
 // size returns roughly how many bytes of memory the metadata takes.
@@ -44,7 +44,7 @@ func (m Meta) size() (size int64) {
 	return size
 }
 
-// UnmarshalJSON decodes an object into m. Any other value sets m to nil.
+// UnmarshalJSON implements json.Unmarshaler. If data is not an object, it sets m to nil.
 func (m *Meta) UnmarshalJSON(data []byte) error {
 	*m = nil
 	var object map[string]json.RawMessage
@@ -62,24 +62,24 @@ func (m Meta) clone() Meta {
 	return m
 }
 
-// EnvVariable is an environment variable to set for a command (schema type EnvVariable).
+// EnvVariable represents an environment variable to be set for a command (schema type EnvVariable).
 type EnvVariable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Meta  Meta   `json:"_meta,omitempty"`
 }
 
-// CreateTerminalRequest is a request to run a command in a new terminal (schema type CreateTerminalRequest). SessionID
-// and Command are required.
+// CreateTerminalRequest represents a request to run a command in a new terminal, as defined by the schema type of the
+// same name. SessionID and Command are required.
 type CreateTerminalRequest struct {
 	SessionID SessionID `json:"sessionId"`
-	// Command is the name or path of a program, or a shell line (see ShellMode).
+	// Command specifies a program by its name or path, or a shell line (see ShellMode).
 	Command string        `json:"command"`
 	Args    []string      `json:"args,omitempty"`
 	Env     []EnvVariable `json:"env,omitempty"`
-	// Cwd is the absolute path of the working directory. If empty, CommandOptions.Dir is used.
+	// Cwd specifies the working directory as an absolute path. If empty, CommandOptions.Dir is used.
 	Cwd string `json:"cwd,omitempty"`
-	// OutputByteLimit is the maximum number of bytes of output to keep. If nil, CommandOptions.OutputByteLimit is used.
+	// OutputByteLimit is the maximum number of bytes of output to keep. If nil, that of CommandOptions is used.
 	OutputByteLimit *uint64 `json:"outputByteLimit,omitempty"`
 	Meta            Meta    `json:"_meta,omitempty"`
 }
@@ -118,19 +118,19 @@ type CreateTerminalResponse struct {
 	Meta       Meta       `json:"_meta,omitempty"`
 }
 
-// TerminalRequest is a request to read, wait for, kill or release a terminal. It represents four schema types with the
-// same fields: TerminalOutputRequest, WaitForTerminalExitRequest, KillTerminalRequest and ReleaseTerminalRequest.
+// TerminalRequest represents a request to read, wait for, kill or release a terminal. Its fields are common to the
+// schema types TerminalOutputRequest, WaitForTerminalExitRequest, KillTerminalRequest and ReleaseTerminalRequest.
 type TerminalRequest struct {
 	SessionID  SessionID  `json:"sessionId"`
 	TerminalID TerminalID `json:"terminalId"`
 	Meta       Meta       `json:"_meta,omitempty"`
 }
 
-// TerminalOutputResponse contains the output so far and, once the command has exited, its exit status (schema type
-// TerminalOutputResponse).
+// TerminalOutputResponse contains the current output of a terminal, along with its exit status if the command has
+// exited (schema type TerminalOutputResponse).
 type TerminalOutputResponse struct {
-	// Output is the most recent output, up to the terminal's limit in bytes. It is always valid UTF-8 and never starts
-	// or ends in the middle of a character.
+	// Output contains the most recent output, up to the terminal's limit in bytes. It is guaranteed to be valid UTF-8,
+	// without truncated characters at the start or end.
 	Output string `json:"output"`
 	// Truncated indicates that the beginning of the output is missing from Output.
 	Truncated bool `json:"truncated"`
@@ -147,14 +147,14 @@ type outputHead struct {
 	OutputStart int64  `json:"outputStart"` // the offset of TerminalOutputResponse.Output
 }
 
-// TerminalExitStatus is the exit status of a command. It is also the response to terminal/wait_for_exit (schema types
-// TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is non-nil, except for an
-// attached terminal, whose owner may know neither.
+// TerminalExitStatus represents the exit status of a command and the response to terminal/wait_for_exit (schema types
+// TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is non-nil, unless the
+// terminal is attached and its owner does not know either.
 type TerminalExitStatus struct {
-	// ExitCode is nil (null in JSON) if the command was terminated by a signal.
+	// ExitCode is the command's exit code, or nil (null in JSON) if the command was terminated by a signal.
 	ExitCode *uint32 `json:"exitCode"`
-	// Signal is the POSIX name of the signal that terminated the command, such as "SIGTERM", or nil if it exited. On
-	// Windows, it is the signal used to kill the command.
+	// Signal is the POSIX name of the signal that terminated the command, for example "SIGTERM", or nil if it exited.
+	// On Windows, it is the signal specified when the command was killed.
 	Signal *string `json:"signal"`
 	Meta   Meta    `json:"_meta,omitempty"`
 }
@@ -174,7 +174,7 @@ func (s TerminalExitStatus) clone() TerminalExitStatus {
 // Success reports whether the command exited with code 0.
 func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
 
-// String returns a description of the exit status, such as "exit code 1", "signal SIGTERM" or "not known".
+// String returns the exit status in human-readable form, such as "exit code 1", "signal SIGTERM" or "not known".
 func (s TerminalExitStatus) String() string {
 	switch {
 	case s.Signal != nil:
@@ -185,14 +185,14 @@ func (s TerminalExitStatus) String() string {
 	return "not known"
 }
 
-// EmptyResponse is the response to terminal/kill and terminal/release (schema types KillTerminalResponse and
+// EmptyResponse represents the response to terminal/kill or terminal/release (schema types KillTerminalResponse and
 // ReleaseTerminalResponse).
 type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON decodes and validates a request. As in the schema, required fields and the elements of args and env
-// must not be missing or null. Errors are of type *Error and kind ErrInvalidParams, with Field set.
+// UnmarshalJSON parses and validates a request. As required by the schema, it rejects missing or null values for
+// required fields and the elements of args and env. Any error is an *Error of kind ErrInvalidParams with Field set.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage

@@ -24,12 +24,12 @@ import (
 // Terminal.Output and the agent see plain text without escape sequences. It consists of the lines scrolled off the
 // screen followed by those on it, up to the terminal's limit in bytes.
 type PTYOptions struct {
-	// Columns and Rows specify the size in characters. Each can be at most 1000. The default is 80 columns and 24 rows.
+	// Columns and Rows specify the size in characters, up to 1000 each. If zero, 80 columns and 24 rows are used.
 	Columns, Rows int
-	// Term is the value of the environment variable TERM. The default is "xterm-256color".
+	// Term specifies the value of the TERM environment variable. If empty, "xterm-256color" is used.
 	Term string
-	// Attended indicates that a user is watching the output and can respond by means of Terminal.Write. In that case,
-	// CommandOptions.Unattended does not apply, so CommandOptions.Env determines the pager, editor and prompts.
+	// Attended indicates that a user is watching the output and can respond to it using Terminal.Write. If set, pagers,
+	// editors and prompts are left to CommandOptions.Env, and CommandOptions.Unattended is ignored.
 	Attended bool
 }
 
@@ -53,7 +53,7 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default of CommandOptions.Unattended. It affects pagers, editors and git's prompts.
+// UnattendedVariables returns the default for CommandOptions.Unattended, which affects pagers, editors and Git prompts.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -95,8 +95,8 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Resize sets the size of the PTY in characters. The system notifies the foreground programs, and a ResizeEvent is
-// sent. It returns ErrInvalidParams unless columns and rows are from 1 to 1000, and otherwise the same errors as Write.
+// Resize sets the size of the PTY in characters. The foreground programs are notified and a ResizeEvent is sent. If
+// columns or rows is not in the range 1 to 1000, it returns ErrInvalidParams, and otherwise the same errors as Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id
@@ -141,7 +141,7 @@ func (s *screenStore) Reserve(n int) []byte {
 	return s.reserved
 }
 
-// Commit writes to the screen first, so that Terminal.Output has all bytes that followers have seen.
+// Commit writes to the screen first to ensure that Terminal.Output includes all bytes already seen by followers.
 func (s *screenStore) Commit(n int) {
 	s.screen.Write(s.reserved[:n])
 	s.Buffer.Commit(n)

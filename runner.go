@@ -49,9 +49,9 @@ type Runner interface {
 
 // Base holds the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the absolute path of the working directory. If empty, the Runner chooses one.
+	// Dir is the absolute path of the working directory. If empty, it is up to the Runner to choose one.
 	Dir string
-	// Env is the environment. Each entry is of the form "NAME=value". Each name should occur only once.
+	// Env specifies the environment, in the form "NAME=value". Duplicate names should be avoided.
 	Env []string
 }
 
@@ -59,12 +59,12 @@ type Base struct {
 type Found struct {
 	// Path is the absolute path of the executable, without symbolic links.
 	Path string
-	// Name is the last element of the path before symbolic links were resolved. It defaults to that of Path.
+	// Name is the last element of the path before resolving symbolic links. If empty, that of Path is used.
 	Name string
 	// Dir is the command's directory without symbolic links. The default is Command.Dir.
 	Dir string
-	// Pin identifies the current state of the program and the directory. It is opaque to the Manager, which passes it
-	// back in StartRequest.Pin. A Runner that cannot detect replaced files leaves it empty.
+	// Pin optionally identifies the current state of the program and the directory. The Manager does not interpret it,
+	// but passes it back in StartRequest.Pin. It should be empty if the Runner cannot detect replaced files.
 	Pin string
 }
 
@@ -72,21 +72,21 @@ type Found struct {
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is the allowed command. Its Env marks the processes of its tree with the variable ACPTERM_TERMINAL, whose
-	// value ends with the terminal's id.
+	// Command is the command to start, as allowed by the policies. Its Env includes the variable ACPTERM_TERMINAL to
+	// mark the processes of the tree, with a value ending with the terminal's id.
 	Command Command
-	// Pin is the Found.Pin of when the decision was made. Start returns ErrDenied if the program or directory has
-	// changed since.
+	// Pin is the value of Found.Pin when the decision was made. If the program or directory has been changed since,
+	// Start should return ErrDenied.
 	Pin string
-	// Limits specifies the limits on the command's resources. Start must fail unless it can enforce all of them.
+	// Limits specifies limits on the command's resources. If any of them cannot be enforced, Start must fail.
 	Limits Limits
-	// Output receives the standard output and standard error of the whole tree. Writes never block. The Runner must
-	// close it once no process can write to it, which may be long after the command has exited. After the
-	// terminal has been released, Write returns os.ErrClosed. Output is safe for concurrent use.
+	// Output is used to write the standard output and standard error of all processes in the tree. It is safe for
+	// concurrent use, and writes do not block. The Runner must close it once no process can write to it, which may be
+	// long after the command has exited. After the terminal has been released, writes return os.ErrClosed.
 	Output io.WriteCloser
 }
 
-// A Process is a started command with its tree. All methods must be safe for concurrent use, and only Wait may block.
+// A Process represents a running command and its tree. It must be safe for concurrent use, and only Wait may block.
 type Process interface {
 	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and returns the
 	// exit status. It does not wait for other processes of the tree, and is only called once. If the status has neither
@@ -318,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns immediately if the state of the tree is unknown. In that case, lost holds the reason.
+// End returns immediately if the state of the tree is not known. To find out why, use lost.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil

@@ -93,9 +93,9 @@ func (m *Manager) root(field, dir string) (string, error) {
 	return resolved, err
 }
 
-// CloseSession closes a session. It discards the session's options, closes Proposal.SessionDone, makes pending calls to
-// Create fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened, its terminals are
-// released but pending calls to Create continue. Set Options.RequireSessions to rule that out.
+// CloseSession closes the session with the given id, discarding its options. It closes Proposal.SessionDone, causes any
+// pending calls to Create to fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened,
+// its terminals are released, but pending calls to Create are not affected. Set Options.RequireSessions to avoid this.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -107,8 +107,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession concurrently releases all terminals of a session. It waits until they are gone or ctx is done, and
-// returns the joined errors of Release.
+// ReleaseSession releases all terminals of the given session concurrently, and returns the joined errors of Release. It
+// waits until the terminals are gone or ctx is done.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }

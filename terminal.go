@@ -29,8 +29,8 @@ const (
 	StateFailed
 )
 
-// EndedBy explains why a command is no longer running. It is sent to the agent as "endedBy" in the "acpterm" object of
-// the exit status's _meta.
+// EndedBy describes why a command exited or was terminated. It is sent to the agent as "endedBy" in the "acpterm"
+// object of the exit status's _meta.
 type EndedBy string
 
 const (
@@ -60,11 +60,11 @@ var stateNames = [...]string{
 // alive reports whether the command has started and has not ended.
 func (s State) alive() bool { return s == StateRunning }
 
-// String returns the name of the state, such as "running", or "State(9)" for an unknown state.
+// String returns the name of the state, for example "running". If it is unknown, the result is like "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// A Terminal represents a command, running or not, and its output. Use Manager.Create to create one. A released
-// terminal can still be read.
+// A Terminal represents a command and its output, regardless of whether the command is still running. It is created by
+// Manager.Create and can be read even after it has been released.
 //
 // It is safe for concurrent use by multiple goroutines. Methods do not hold locks while waiting.
 type Terminal struct {
@@ -132,7 +132,7 @@ func (t *Terminal) SessionID() SessionID { return t.session }
 // Request returns a copy of the request that created the terminal.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command returns a copy of the resolved command, or the zero Command if it has not started yet.
+// Command returns a copy of the resolved command. Until the command has started, it returns the zero Command.
 func (t *Terminal) Command() Command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,20 +153,20 @@ func (t *Terminal) State() State {
 	return t.state
 }
 
-// EndedBy returns the reason why the command exited, or an empty string while it is running.
+// EndedBy returns the reason the command exited. If it is still running, the empty string is returned.
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end.by
 }
 
-// Done returns a channel that closes once the command has exited and all output of the command itself can be read.
+// Done returns a channel that's closed when the command has exited and all of the command's own output can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that closes once a release is complete and the process tree is gone or was given up.
+// Released returns a channel that's closed when a release is complete and the process tree is gone or was abandoned.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
-// ExitStatus returns a copy of the exit status, or nil if the command is running or its exit was not observed.
+// ExitStatus returns a copy of the exit status. It is nil if the command is running or its status is unknown.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,14 +18,14 @@ import (
 
 // CommandOptions specifies how to run a command. It can be passed to Create for a single terminal, returned by
 // Options.CommandsFor for certain commands, or set for a session in SessionOptions or for all commands in Options. For
-// each field, the first non-zero value in that order is used. If there is none, the default given below applies.
+// each field, the first non-zero value in that order is used. If all are zero, the default given below applies.
 type CommandOptions struct {
 	// Dir specifies the working directory for requests without cwd, as an absolute path. If empty, the first of the
 	// session's Roots is used or, if it has none, the host's working directory at the time of the request. With a
 	// Runner, the latter is replaced by a directory chosen by the Runner.
 	Dir string
 
-	// Env specifies the base environment, in the form "NAME=value", to which requests add their variables. If nil, the
+	// Env specifies the base environment, in the form "NAME=value". Requests add their variables to it. If nil, the
 	// host's environment at the time of the request is used or, with a Runner, that of the Runner. If it is non-nil but
 	// empty, commands inherit no variables, and programs cannot be looked up due to the missing PATH.
 	Env []string
@@ -48,7 +48,7 @@ type CommandOptions struct {
 	PTY *PTYOptions
 
 	// Limits specifies limits on the command's resources. Note that it replaces the Limits of the next level entirely,
-	// so any fields that should still apply must be repeated. By default, there are no limits.
+	// so any fields that should still apply must be repeated. By default, resources are unlimited.
 	Limits *Limits
 
 	// Sandbox, if non-nil, is used to confine the command. It is called after the policy has allowed the command, just
@@ -161,10 +161,9 @@ type Options struct {
 	// not supported on Windows, nor with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command from before it starts until its process tree has been terminated by a
-	// kill or a release. Create fails if the record cannot be written, and a release if it cannot be removed. Managers
-	// may share a Journal. See package journal for an implementation and for a way to terminate processes left running
-	// by a crashed host.
+	// Journal, if non-nil, records each command from before it starts until a kill or a release has terminated its
+	// tree. Create fails if the record cannot be written, and a release if it cannot be removed. Managers may share a
+	// Journal. Package journal provides an implementation and can terminate processes left by a crashed host.
 	Journal Journal
 
 	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.

@@ -35,10 +35,10 @@ type Approvals struct {
 type Approval struct {
 	// ID identifies the answer. Pass it to Approvals.Revoke to forget the answer.
 	ID string
-	// SessionID is the session the answer was given for. If empty, the answer applies to every session.
+	// SessionID is the session the answer was given for. If empty, the answer is valid in all sessions.
 	SessionID acpterm.SessionID
-	// Command is the command the answer applies to, without its Env. Variables holds the names of the variables set by
-	// the request. Their values are not kept here, but the answer applies only to requests with the same values.
+	// Command is the command which was approved or denied, without its Env. Variables contains the names of variables
+	// set by the request. The answer is only valid for requests with the same values, which are not included here.
 	Command   acpterm.Command
 	Variables []string
 	// Rule is the name of the rule that caused the question.
@@ -75,8 +75,8 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that wraps inner and answers its questions with remembered answers where possible. If inner
-// is nil, all commands are allowed.
+// Policy returns a policy that calls inner and, where possible, replaces any question with a remembered answer. If
+// inner is nil, all commands are allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
 		inner = acpterm.Policies{}
@@ -90,8 +90,8 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	})
 }
 
-// Approve wraps ask for use as acpterm.Options.Approve. The returned function remembers each answer that applies more
-// than once, unless the context is done by the time the answer arrives.
+// Approve returns a function suitable for acpterm.Options.Approve which calls ask and remembers any answer that applies
+// more than once. The answer is not remembered if the context is done by then.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -176,8 +176,8 @@ func (a *Approvals) List() (all []Approval) {
 	return all
 }
 
-// Revoke forgets the answer with the given ID and reports whether it existed. The user will be asked again the next
-// time the command is requested. Commands already running are not affected.
+// Revoke discards the remembered answer with the given ID and reports whether it was found. The next time the command
+// is requested, the user will be asked again. It does not affect any commands already running.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget forgets all answers given for a session. It is not needed for sessions closed by CloseSession.
+// Forget discards all answers given for a session. Sessions closed by CloseSession do not require this.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

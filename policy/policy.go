@@ -45,7 +45,7 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell returns a policy that denies shell lines, and programs whose own name or file's name is that of a shell.
+// NoShell returns a policy that denies shell lines and programs with the name of a shell, including links to them.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -65,8 +65,8 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax returns a policy that denies shell lines, and arguments containing a line break or any other character
-// special to shells, apart from spaces and tabs. Use it for programs that pass arguments on to a shell.
+// NoShellSyntax returns a policy that denies shell lines as well as arguments with line breaks or other characters
+// special to shells, except for spaces and tabs. It is intended for programs that pass their arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {

@@ -19,24 +19,24 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules specify the programs that may run, along with their arguments and working directories. If several rules match a
-// command, the strictest verdict applies, and the first rule with that verdict is reported. Use ParseRules to read
-// Rules from JSON, and Compile to turn them into a policy.
+// Rules specifies the programs that may be run, along with their arguments and working directories. If a command
+// matches several rules, the strictest verdict is used, and the first rule with that verdict is reported. Rules can be
+// parsed from JSON using ParseRules and converted to a policy using Compile.
 type Rules struct {
-	// Default is the verdict for commands that no rule matches. The zero value denies them.
+	// Default specifies the verdict for commands not matched by any rule. If zero, they are denied.
 	Default acpterm.Verdict `json:"default,omitempty"`
-	// ShellLines is the verdict for shell lines, which are never matched against Rules. The zero value denies them. To
-	// check each program in a line against the rules instead, use the module policy/shell.
+	// ShellLines specifies the verdict for shell lines, which are not matched against Rules. If zero, they are denied.
+	// To apply the rules to each program in a shell line instead, use the policy/shell module.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
-// A Rule gives a verdict on commands that meet all of its conditions.
+// A Rule specifies a verdict for all commands that match all of its conditions.
 type Rule struct {
-	// Name identifies the rule in decisions, where it is reported as Rule. It must not be empty.
+	// Name is a non-empty name for the rule. It is used as the Rule field of decisions.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason explains the verdict to the agent, or to the user being asked. Decisions report it as Reason.
+	// Reason optionally explains the verdict to the agent or the user. It is used as the Reason field of decisions.
 	Reason string `json:"reason,omitempty"`
 
 	// Program is an absolute path, or a name that Compile looks up in PATH. If empty, any program matches. A rule that
@@ -44,24 +44,24 @@ type Rule struct {
 	// another directory. A rule that denies matches the file under any name. It also matches any other file with that
 	// name if Program is a name, or, if Program is a path, the file found there when the decision is made.
 	Program string `json:"program,omitempty"`
-	// Args holds a pattern for each argument, excluding the program's name. In a pattern, "*" matches any text and "?"
-	// matches any single character. If the last pattern is "...", it matches any number of remaining arguments. If Args
-	// is nil, any arguments match, whereas an empty slice matches only commands without arguments.
+	// Args specifies a pattern for each argument, not including the program's name. In patterns, "*" matches any text
+	// and "?" matches any single character. The last pattern may be "...", which matches any remaining arguments. Note
+	// that a nil slice matches all arguments, but an empty slice only matches commands without any arguments.
 	Args []string `json:"args"`
-	// AnyArg lists patterns of the same form. Unless it is nil, at least one argument must match one of them.
+	// AnyArg lists patterns of the same form. If it is non-nil, at least one argument must match one of the patterns.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is the absolute path of a directory that the command must run in or below. If empty, any directory matches. A
-	// cd in a shell line can make the command's directory unknown, in which case only rules that deny match.
+	// Dir specifies a directory the command must run in or below, as an absolute path. If empty, all directories match.
+	// If the command's directory is unknown because of a cd in a shell line, the rule does not match unless it denies.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch list example commands, starting with the program. Compile checks that Program, Args and AnyArg
-	// match every command in Match and none in NoMatch.
+	// Match and NoMatch list examples of commands, each starting with the program. Compile returns an error unless
+	// Program, Args and AnyArg match all of Match and none of NoMatch.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules parses Rules from a JSON object. The keys are the field names in lower camel case. ParseRules returns
-// ErrInvalidParams if data is invalid or contains an unknown field.
+// ParseRules parses a JSON object as Rules. Keys are the names of the fields in lower camel case. If data is invalid or
+// includes an unknown field, ParseRules returns ErrInvalidParams.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -89,9 +89,9 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is like Compile, but for a Manager whose acpterm.Options.Runner is set. Programs and directories need
-// not exist on the local machine, so examples are checked by program name only. If the Runner cannot resolve a rule's
-// directory when a decision is made, the rule matches only if it denies.
+// CompileRemote is like Compile but for a Manager with acpterm.Options.Runner set. Since programs and directories may
+// not exist on the local machine, it only checks examples by their program's name. If the Runner fails to resolve the
+// directory of a rule when making a decision, the rule does not match unless it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
 		if !isAbs(dir) {

@@ -34,10 +34,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables returns a list for DenyVariables. Its variables can make programs run, load, read or write
-// something else, and are used by operating systems, shells, languages and popular tools. Some of its patterns also
-// match harmless names. No such list can be complete, so prefer AllowVariables if you know the variables your agents
-// need.
+// DangerousVariables returns a list of variables for use with DenyVariables. They are used by operating systems,
+// shells, languages and popular tools, and can cause programs to run, load, read or write something else. Some of the
+// patterns match harmless names as well. Since no such list can be complete, callers who know the variables their
+// agents need should use AllowVariables instead.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -114,9 +114,9 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables returns a policy that denies a command if the agent sets a listed variable. Elements are the same as
-// for AllowVariables, except that names are case-insensitive everywhere, because some programs ignore case. Unknown
-// values are assumed to match. AllowVariables is safer, since it does not let unlisted dangerous variables through.
+// DenyVariables returns a policy that denies commands if any of the listed variables is set by the agent. Elements are
+// as described in AllowVariables, but names are always case-insensitive, since some programs ignore case. An unknown
+// value is considered a match. If possible, use AllowVariables instead, which also denies unlisted variables.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -138,9 +138,9 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables filters an environment such as os.Environ() and returns only the listed variables. Elements have the
-// same form as for AllowVariables. Use the result as acpterm.CommandOptions.Env. It is never nil, because a nil Env
-// means the host's entire environment.
+// InheritVariables returns the listed variables of the given environment, such as os.Environ(), for use as
+// acpterm.CommandOptions.Env. Elements are as described in AllowVariables. The returned slice is always non-nil,
+// because a nil Env would mean the host's entire environment.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}

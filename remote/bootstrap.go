@@ -170,11 +170,11 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// NoHelperError is returned if no helper is available. If Options.Helpers is nil, the remote PATH does not contain one.
-// Otherwise, Options.Helpers does not contain one for the remote system.
+// NoHelperError is returned when no helper for the remote side can be found, either in Options.Helpers or, if Helpers
+// is nil, in the remote PATH.
 type NoHelperError struct {
-	// System and Arch are the target to build the helper for. They are Go's names if it has any, or else those reported
-	// by the remote side.
+	// System and Arch identify the system the helper should be built for. They are in the form used by Go, if Go
+	// supports it, or as reported by the remote side.
 	System, Arch string
 
 	uname  string // made visible, like System and Arch

@@ -35,11 +35,11 @@ import (
 // two seconds later. The process runs in its own session, which keeps programs from asking for passwords on the host's
 // terminal. On Windows, it runs in a job object, which ends with the host, and is terminated instead.
 type Command struct {
-	// Args holds the program, which is looked up as by exec.Command, followed by its arguments.
+	// Args holds the command line arguments, starting with the program, which is looked up like in exec.Command.
 	Args []string
-	// Env is the environment, in the form "NAME=value". If nil, this process's environment is used, without the
+	// Env specifies the environment, in the form "NAME=value". If nil, this process's environment is used, except for
 	// variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
-	// COLORTERM, NO_COLOR and WSLENV. Any other variables sent by the user's ssh_config do reach the remote side.
+	// COLORTERM, NO_COLOR and WSLENV. Others may still be sent due to the user's ssh_config.
 	Env []string
 }
 

@@ -44,8 +44,8 @@ func (s *stream) Read(p []byte) (int, error) {
 // silence returns the time since data last arrived.
 func (s *stream) silence() time.Duration { return time.Since(s.start) - time.Duration(s.heard.Load()) }
 
-// Close closes the stream once, and returns when it is closed. Before the helper runs, nothing on the remote side needs
-// time to end.
+// Close closes the stream. Only the first call has an effect. Prior to the helper being started, the remote side is
+// given no time to exit, because there is nothing to clean up.
 func (s *stream) Close() error {
 	s.closing.Do(func() {
 		if a, ok := s.ReadWriteCloser.(aborter); ok && !s.greeted.Load() {

@@ -80,7 +80,7 @@ func (p *process) Limits() []acpterm.EnforcedLimit { return p.limits }
 
 func (p *process) PID() int { return p.pid }
 
-// Close tells the remote side to give up the tree. Messages about it are checked and dropped until the answer arrives.
+// Close asks the remote side to abandon the tree. Until it responds, messages about the tree are checked but ignored.
 func (p *process) Close() {
 	if p.beginClosing() && !p.freed.IsSet() {
 		p.connection.post(&frame.Request{Close: &frame.Process{Process: p.id}})

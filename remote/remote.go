@@ -39,13 +39,13 @@ type Options struct {
 	// Transport connects to the remote side. It is required.
 	Transport Transport
 
-	// Path is the absolute path of the helper on the remote side. If empty, the helper is taken from Helpers, and
-	// copied there if it is not there already. If Helpers is nil as well, the shell looks up "acpterm-remote" itself.
+	// Path specifies the absolute path of the helper on the remote side. If empty, the helper is copied there from
+	// Helpers, unless it already exists. If Helpers is nil as well, the shell looks for "acpterm-remote" in its PATH.
 	Path string
 
-	// Helpers holds the helper for each kind of remote system, in files named like "acpterm-remote-linux-amd64". It is
-	// typically a directory (os.DirFS) or embedded in the program (embed.FS). The files, which can be made with Build,
-	// are read for each connection. Helpers cannot be combined with Path.
+	// Helpers provides a helper for each supported remote system, in files with names like
+	// "acpterm-remote-linux-amd64". It is typically an os.DirFS or an embed.FS. The files can be created using Build,
+	// and are read once per connection. Helpers must be nil if Path is set.
 	Helpers fs.FS
 
 	// Dir is the absolute path of the directory to copy the helper to. Its owner and mode are not checked. The default
@@ -54,25 +54,25 @@ type Options struct {
 	// that case, the user's own directory in $TMPDIR or /tmp is used. Dir requires Helpers.
 	Dir string
 
-	// ConnectTimeout is the maximum time to wait for a new connection's helper to start. While the helper is being
-	// copied, the timeout applies to each piece. The default is one minute.
+	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If it has to be
+	// copied first, the timeout applies to each piece. If zero, a default of one minute is used.
 	ConnectTimeout time.Duration
 
-	// SilenceTimeout is the maximum time to wait for data from the remote side before the connection is considered
-	// lost. The Runner sends three pings in this period. The default is 45 seconds.
+	// SilenceTimeout is the timeout after which the connection is considered lost if no data is received from the
+	// remote side, which is pinged three times during this period. If zero, a default of 45 seconds is used.
 	SilenceTimeout time.Duration
 
-	// Progress, if non-nil, is called at each step of a new connection, and when a connection is lost. It is never
-	// called concurrently. It delays the connection, so it should return quickly, and must not call the Runner.
+	// Progress, if non-nil, is called for each step of connecting and when a connection is lost, but never
+	// concurrently. Since the connection waits for it, it should return quickly. It must not call the Runner.
 	Progress func(Progress)
 }
 
 // Progress describes the state of a connection.
 type Progress struct {
 	Step Step
-	// System and Arch are the GOOS and GOARCH of the remote side, once they are known.
+	// System and Arch are the GOOS and GOARCH values of the remote side. They are empty until known.
 	System, Arch string
-	// Copied and Size count bytes. They are set while the helper is being copied.
+	// Copied and Size are numbers of bytes. They are only set while the helper is being copied.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

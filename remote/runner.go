@@ -53,8 +53,8 @@ func (l *link) usable() bool {
 // errClosed is the cause of a connection's loss by Close.
 var errClosed = errors.New("the Runner was closed")
 
-// NewRunner returns a Runner. It connects on first use, or when Connect is called. The caller should close it after
-// closing the Manager. If an option is invalid, the returned error names it.
+// NewRunner returns a new Runner. It connects on first use or when Connect is called, whichever comes first. The caller
+// should close it after the Manager. If an option is invalid, NewRunner returns an error naming it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,16 +65,15 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects to the remote side unless already connected, and waits until the connection is established. If ctx
-// is done first, Connect returns its cause, but the Runner continues connecting in the background.
+// Connect waits until the Runner is connected to the remote side, connecting first if necessary. If ctx is done before
+// that, Connect returns the cause, but the Runner keeps connecting in the background.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close closes the connection, which terminates everything running on the remote side, and waits until all local
-// resources have been released. After that, calls to other methods fail with acpterm.ErrClosing. The returned error is
-// always nil.
+// Close closes the connection, terminating everything that runs on the remote side, and waits for all local resources
+// to be released. Subsequent calls to other methods return acpterm.ErrClosing. Close always returns a nil error.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -178,7 +177,7 @@ func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
 }
 
-// RealDir resolves the symbolic links in a directory's path on the remote side.
+// RealDir returns the given directory on the remote side with all symbolic links resolved.
 func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -230,9 +229,10 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts a command on the remote side. If ctx is done first, Start waits for the remote side to confirm that all
-// of the command's processes are gone. After ten seconds, the remote side gives up on any that remain. If no
-// confirmation arrives within another ten seconds, Start drops the connection, which terminates everything there.
+// Start starts the command on the remote side. If ctx is done before it has started, Start waits until the remote side
+// has confirmed that all of its processes are gone, or abandons any remaining processes after ten seconds. If there is
+// no confirmation for another ten seconds, the connection is closed, causing everything on the remote side to be
+// terminated.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Source is a manager shown by a View. Sources are created by View.Add, and by New for the View's first manager.
+// A Source represents a manager shown by a View. It is created by View.Add, or by New for the View's first manager.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Source struct {
@@ -20,9 +20,9 @@ type Source struct {
 	removed bool   // guarded by the table's mutex
 }
 
-// Add adds another manager, such as that of another agent, and shows its existing and future terminals. Pages show the
-// name, truncated to 4 KiB, next to the manager's sessions. The View's options apply to all managers. Sessions and
-// terminals of different managers are distinct even if their ids are the same. After Close, Add has no effect.
+// Add adds another manager, for example that of another agent, and shows its existing and future terminals. The name is
+// displayed next to the manager's sessions, truncated to 4 KiB. The View's options apply to all managers, whose
+// sessions and terminals are kept separate even if they have the same ids. After Close, Add is a no-op.
 func (v *View) Add(m *acpterm.Manager, name string) *Source {
 	s := &Source{view: v, manager: m, name: printable(name, maxText), stop: func() {}}
 	if !v.begin() {
@@ -45,7 +45,7 @@ func (v *View) Add(m *acpterm.Manager, name string) *Source {
 
 func (s *Source) observe(event acpterm.Event) { s.view.table.observe(s, event) }
 
-// Remove removes the manager's commands from the view, including past ones. Calling it again has no effect.
+// Remove removes the manager from the view, along with all of its commands. Subsequent calls have no effect.
 func (s *Source) Remove() {
 	v := s.view
 	v.mu.Lock()
@@ -60,13 +60,13 @@ func (s *Source) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) 
 	return s.view.Path() + "terminals/" + keyOf(s.number, session, id)
 }
 
-// NameSession is like View.NameSession, but for a session of this manager. The name is kept until Remove is called.
+// NameSession is like View.NameSession but for a session of this manager. The name is kept until Remove is called.
 func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
-// NameSession sets the name that pages show instead of a session's id. It is typically a title given by the agent. The
-// session belongs to the manager passed to New. The name is truncated to 4 KiB. An empty name restores the id.
+// NameSession sets a name, typically a title given by the agent, to be displayed instead of the id of a session of the
+// manager passed to New. The name is truncated to 4 KiB. If it is empty, the id is displayed again.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

@@ -105,7 +105,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configure a View. With the zero value or nil, it shows all sessions, read-only, and serves only this machine.
+// Options configures a View. If nil or zero, it shows all sessions, but is read-only and only accessible locally.
 type Options struct {
 	// Session, if non-empty, restricts the view to the terminals of this session.
 	Session acpterm.SessionID
@@ -113,50 +113,50 @@ type Options struct {
 	// AllowStop lets the page stop commands.
 	AllowStop bool
 
-	// Input lets the page type into terminals with a PTY. Input from a page arrives in order. If several pages type
-	// into the same terminal, their requests are written one after the other and never mixed. Terminals do not wait for
-	// each other. If a command does not read its input, up to 256 KiB are queued before the page has to retry.
+	// Input controls whether users can type into terminals with a PTY. Input from a page arrives in order. If several
+	// pages type into the same terminal, their requests are written one after another and never mixed. Terminals do not
+	// wait for each other. If a command does not read its input, up to 256 KiB are queued before pages must retry.
 	Input bool
 
-	// Token is the secret part of the page's path. It must be at least 16 characters long and consist of letters,
-	// digits, '-' and '_'; otherwise, New returns an error. If empty, New generates a random token of 130 bits.
+	// Token specifies the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_',
+	// or else New returns an error. If empty, a random token of 130 bits is generated.
 	Token string
 
-	// AllowRemote allows requests from other machines, provided the listener accepts them. By default, only requests
-	// from loopback addresses, or over a socket that has no address, are answered. Connections are not encrypted.
+	// AllowRemote, if true, permits requests from other machines, provided that the listener accepts them. Otherwise,
+	// they must come from a loopback address or a socket without an address. Note that connections are not encrypted.
 	AllowRemote bool
 
-	// Hosts lists additional host names of the view, without a port. It is needed behind a proxy, and typically with
-	// AllowRemote. The loopback names and the connection's IP address are always valid.
+	// Hosts specifies additional host names of the view, without a port. It is required when running behind a proxy,
+	// and usually with AllowRemote. Loopback names and the IP address of the connection are always accepted.
 	Hosts []string
 
-	// Origins lists additional origins, such as "https://view.example" or "http://localhost:8081", whose pages may stop
-	// commands and type. It is needed if a proxy does not pass on the browser's Host header. By default, a page's
-	// origin must match the Host header.
+	// Origins specifies additional origins whose pages may stop commands and type, such as "https://view.example" or
+	// "http://localhost:8081". It is required for proxies that do not pass on the Host header sent by the browser. By
+	// default, the origin must match the Host header.
 	Origins []string
 
-	// FrameAncestors lists the origins, such as "https://editor.example", whose pages may embed the view in a frame. By
-	// default, none may.
+	// FrameAncestors specifies the origins whose pages may embed the view in a frame, such as "https://editor.example".
+	// If empty, embedding is not allowed.
 	FrameAncestors []string
 
-	// MaxPast is the maximum number of ended and denied commands shown. The oldest are removed. The default is 100.
+	// MaxPast is the maximum number of ended and denied commands to display. If zero, a default of 100 is used.
 	MaxPast int
 
-	// MaxPastBytes is the maximum number of bytes retained for past commands, including output and requests. The oldest
-	// commands are removed first, but the most recent one is always kept. The default is 64 MiB.
+	// MaxPastBytes is the maximum number of bytes used by past commands, including their output and requests. If it is
+	// exceeded, the oldest are removed, but the most recent one is always kept. If zero, a default of 64 MiB is used.
 	MaxPastBytes int64
 
-	// Heartbeat is the maximum time between two messages of a stream, which sends an empty message if it has no other.
-	// A page that receives nothing for three times as long reconnects, because the connection must be dead even if it
-	// was never closed. The default is 5 seconds. Use a shorter time if a proxy closes idle connections sooner.
+	// Heartbeat is the interval after which an empty message is sent on a stream if nothing else has been sent. A page
+	// that does not receive anything for three intervals assumes that the connection is dead, and reconnects. The
+	// default is 5 seconds. Behind a proxy that closes idle connections earlier, use a shorter interval.
 	Heartbeat time.Duration
 
-	// MaxStreams is the maximum number of concurrent event streams. Each page uses one, as does each visible terminal.
-	// Further streams are answered with 503, and the page retries. The default is 100.
+	// MaxStreams is the maximum number of concurrent event streams. Each page and each visible terminal uses one. If it
+	// is exceeded, the response is 503, which causes the page to retry. If zero, a default of 100 is used.
 	MaxStreams int
 }
 
-// A View is an http.Handler that shows the terminals of its managers. Use New to create one, and Close to release it.
+// A View is an http.Handler that displays the terminals of one or more managers. Callers should call Close when done.
 //
 // It is safe for concurrent use by multiple goroutines.
 type View struct {
@@ -225,9 +225,9 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 }
 
 // Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests are
-// answered with 503. Commands are not affected. Input that no command has read yet is discarded, except for at most one
-// request per terminal, which is written once the command reads it or dropped when it exits. Close does not wait for
-// that. Calling Close again has no effect.
+// answered with 503. Commands are not affected. Input not yet read by a command is discarded, with the exception of up
+// to one request per terminal, which is written when the command reads it or dropped when it exits. Close does not wait
+// for this. Subsequent calls are no-ops.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -246,19 +246,19 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Path returns the path of the page, "/<token>/". It should be kept secret.
+// Path returns the URL path of the page, "/<token>/". It should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>.
+// ScriptPath returns the path of the JavaScript module defining the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath returns the src attribute of an <acp-terminal> showing a terminal of the manager passed to New. The path
-// is relative to the root of the handler. It also serves a page that shows only this terminal.
+// TerminalPath returns the src attribute for an <acp-terminal> element that shows the given terminal of the manager
+// passed to New. The path, which is relative to the root of the handler, can also be visited directly.
 func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + keyOf(0, session, id)
 }
 
-// URL returns the page's URL on a listener without TLS, using the loopback address if it listens on all addresses.
+// URL returns the URL of the page, given the address of a listener without TLS. Loopback is used for all addresses.
 func (v *View) URL(addr net.Addr) string {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -281,7 +281,7 @@ func (v *View) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP implements http.Handler. It refuses all requests whose path does not contain the token.
+// ServeHTTP implements the http.Handler interface. Requests without the token in their path are refused.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {

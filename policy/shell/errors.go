@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Kind is the reason for rejecting a line. Use errors.Is to test for one, as in errors.Is(err, shell.ErrHidden).
+// A Kind describes why a line was rejected. It can be used with errors.Is, as in errors.Is(err, shell.ErrHidden).
 type Kind string
 
 // Reasons for rejecting a line.
@@ -45,17 +45,17 @@ type Error struct {
 	Kind Kind
 	// Reason describes the problem.
 	Reason string
-	// Line and Column give the position where the rejected text starts. Both are counted from 1, and Column counts
-	// bytes. For text inside TEXT of `sh -c TEXT`, they give the position where TEXT starts.
+	// Line and Column are the position of the start of the rejected text, both starting at 1, with Column in bytes. For
+	// text inside the TEXT of `sh -c TEXT`, they are the position of the start of TEXT.
 	Line, Column uint
-	// Text is the rejected part of the line. It is controlled by the agent and may be long.
+	// Text is the rejected part of the line. Note that it is provided by the agent and may be long.
 	Text string
 }
 
 // shownText is the maximum number of characters of Text in a message.
 const shownText = 60
 
-// Error returns a message with the position, the kind, the reason, and the first 60 characters of Text.
+// Error returns a message which includes the position, kind, reason, and up to 60 characters of Text.
 func (e *Error) Error() string {
 	shown := []rune(e.Text)
 	tail := ""

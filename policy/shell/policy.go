@@ -13,22 +13,22 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options relax the restrictions on shells. With the zero value or a nil pointer, shells may only start programs.
+// Options relaxes the restrictions on shells. If it is nil or the zero value, shells may only start programs.
 type Options struct {
-	// ReadFiles lets the shell open files below the session's roots for reading, as in `read x < file`.
+	// ReadFiles allows the shell to read from files below the session's roots, for example in `read x < file`.
 	ReadFiles bool
-	// WriteFiles lets the shell write to files below the session's roots, as in `echo x > file`. Beware that some
-	// files, such as .git/config, Makefile and package.json, can make an allowed program run another one. File names
-	// are resolved before the line runs, so the line or another terminal can still create a symbolic link in between.
+	// WriteFiles allows the shell to write to files below the session's roots, for example in `echo x > file`. Note
+	// that some files, such as .git/config, Makefile and package.json, can cause an allowed program to run another one.
+	// Also, file names are resolved before running the line, so symbolic links may still be created in between.
 	WriteFiles bool
-	// Kill lets the shell send signals to any of the user's processes, using the builtin kill.
+	// Kill allows the shell to use its kill builtin, which can send signals to any of the user's processes.
 	Kill bool
-	// LoginShells lets lines start login shells, as in `bash -lc`. Their start-up files may change PATH, in which case
-	// the programs that run are not necessarily the ones shown to the rules.
+	// LoginShells allows lines to start login shells, for example with `bash -lc`. Since their start-up files may
+	// change PATH, the rules may see different programs than those actually run.
 	LoginShells bool
-	// OtherShells leaves lines for shells that this package cannot parse to the rules instead of denying them. Examples
-	// are PowerShell, cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). The rules receive the whole line
-	// as ShellLine, so policy.Rules.ShellLines applies. Note that allowing a line allows everything in it.
+	// OtherShells allows the rules to decide on lines for shells not supported by this package, such as PowerShell,
+	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). Otherwise, they are denied. The rules see the
+	// entire line as ShellLine, so policy.Rules.ShellLines applies. Note that allowing a line allows everything in it.
 	OtherShells bool
 }
 
@@ -72,7 +72,7 @@ func deny(reason string) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: ruleName, Reason: reason}
 }
 
-// Decide returns the strictest decision of the rules about the programs of a command.
+// Decide applies the rules to each of the command's programs and returns the strictest decision.
 func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
 	line := proposal.Command.ShellLine
 	decision := acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: ruleName}

@@ -10,45 +10,45 @@ import (
 
 // A Command is a program or shell builtin run by a line.
 type Command struct {
-	// Name is the command word after quote removal, such as "git" for \g\it, including any directory. It is empty if
-	// this part of the line consists only of assignments (Env) or redirections (Redirects).
+	// Name is the name of the command after quote removal, for example "git" for \g\it. It includes the directory, if
+	// any. If the command consists only of assignments (Env) or redirections (Redirects), it is empty.
 	Name string
 	// Args holds the words following the name.
 	Args []Arg
-	// Env lists the assignments in front of this command and of the commands in Via, along with the variables that
-	// `env` sets or removes (-u), in the order they take effect.
+	// Env lists the variables assigned in front of this command and of the commands in Via, including any set or
+	// removed (-u) by `env`, in the order they take effect.
 	Env []Assignment
-	// Sets lists the variables that this builtin (export, readonly, read, getopts or unset) sets or removes. The change
-	// is visible to later commands in the line.
+	// Sets lists the variables set or removed by this builtin (export, readonly, read, getopts or unset), which affects
+	// any subsequent commands in the line.
 	Sets []Assignment
-	// Exports lists the variables that the export builtin adds to the environment of later commands.
+	// Exports lists the variables that the export builtin adds to the environment of subsequent commands.
 	Exports []string
-	// Redirects lists the files opened for this part of the line. In `sudo rm > f`, f belongs to sudo, not to rm.
+	// Redirects lists the files opened for this command. For example, in `sudo rm > f`, f is opened for sudo, not rm.
 	Redirects []Redirect
-	// Via lists the commands that lead to this one, outermost first, such as "sudo", "sh -c" or "find -exec". It is
-	// empty if the line runs the command directly.
+	// Via lists the commands used to run this one, from outermost to innermost, for example "sudo", "sh -c" or "find
+	// -exec". If the line runs the command directly, it is empty.
 	Via []string
-	// Builtin reports whether the shell runs the command itself, without a program file, as it does for cd, echo and
-	// test. It is also true if Name is empty. Builtins that could run a program are rejected by Parse.
+	// Builtin reports whether the command is implemented by the shell itself, such as cd, echo and test. It is also set
+	// if Name is empty. Builtins that could run other programs are not included, since Parse rejects them.
 	Builtin bool
-	// Moved reports whether the line may have changed the working directory before this command, by cd or an option of
-	// a prefix. If so, relative paths in Args and Redirects are not relative to the line's directory.
+	// Moved reports whether an earlier cd, or an option of a prefix, may have changed the working directory. In that
+	// case, relative paths in Args and Redirects may not be relative to the line's directory.
 	Moved bool
-	// Login reports whether the command is a login shell. Login shells run start-up files such as ~/.profile, which may
-	// change PATH and therefore the programs that the shell runs.
+	// Login reports whether the command is a login shell, which runs start-up files such as ~/.profile. These may
+	// change PATH and thus the programs run by the shell.
 	Login bool
 }
 
 // An Arg is a word in a line.
 type Arg struct {
-	// Text is the argument after quote removal if Literal is true, and the word's source text otherwise. It is empty
-	// for arguments appended at run time, such as those added by xargs.
+	// Text is the argument after quote removal or, if Literal is false, the source text of the word. For arguments
+	// appended at run time, for example by xargs, it is empty.
 	Text string
-	// Literal reports whether the program receives Text verbatim. Otherwise, the argument depends on variables, output,
-	// the files matching a pattern, or the shell.
+	// Literal reports whether the program is passed exactly Text. If not, the argument depends on variables, output,
+	// files that match a pattern, or the shell itself.
 	Literal bool
-	// One reports whether the word always becomes exactly one argument. An unquoted $x, for example, can become none or
-	// several. One is always true if Literal is.
+	// One reports whether the word always expands to exactly one argument. It is set if Literal is. For example, it is
+	// not set for an unquoted $x, which may expand to any number of arguments.
 	One bool
 }
 
@@ -56,16 +56,16 @@ type Arg struct {
 type Assignment struct {
 	Name  string
 	Value Arg
-	// Unset reports whether the variable is removed, in which case Value is empty.
+	// Unset indicates that the variable is removed. If true, Value is always empty.
 	Unset bool
 }
 
-// A Redirect is a file that the shell opens for a command. Duplicated and closed descriptors (2>&1) and here-documents
-// are not included.
+// A Redirect represents a file opened by the shell on behalf of a command. It is not used for here-documents or
+// duplicated and closed descriptors (2>&1).
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
-	// Path is the file's path. Note that bash opens a connection for /dev/tcp/HOST/PORT instead.
+	// Path is the path of the file. Note that for bash, /dev/tcp/HOST/PORT is a connection instead.
 	Path Arg
 }
 

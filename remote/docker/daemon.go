@@ -101,7 +101,7 @@ type bounded struct {
 	isStream atomic.Bool
 }
 
-// Read reads from the connection, and fails if the answer is too long.
+// Read reads from the underlying connection. If the answer is too long, it returns an error.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.isStream.Load() {
 		return b.Conn.Read(p)

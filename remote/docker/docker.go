@@ -27,26 +27,26 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// A Transport opens shells in a running container, each with its own exec. Only Container is required. The fields must
-// not be modified after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells in a running container, using a separate exec for each. All fields except Container are
+// optional, and must not be modified after first use. Open is safe for concurrent use by multiple goroutines.
 type Transport struct {
 	// Container is the container's name or ID.
 	Container string
 
-	// User is the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". It defaults to the
-	// container's user.
+	// User specifies the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". If empty, the
+	// container's user is used.
 	User string
 
-	// WorkingDir is the absolute path of the directory to start the shell in. It defaults to the container's working
-	// directory.
+	// WorkingDir specifies the working directory of the shell, as an absolute path. If empty, the container's working
+	// directory is used.
 	WorkingDir string
 
-	// Env lists variables of the form "NAME=value" to add to the container's environment.
+	// Env specifies variables of the form "NAME=value" to be added to those of the container.
 	Env []string
 
-	// Host is the daemon's address, such as "unix:///var/run/docker.sock" or "tcp://host:2376". It defaults to the
-	// environment variable DOCKER_HOST, or else to the usual address on this system. DOCKER_API_VERSION applies to all
-	// addresses, whereas DOCKER_CERT_PATH and DOCKER_TLS_VERIFY apply only to tcp addresses. Proxies are not used.
+	// Host specifies the address of the daemon, for example "unix:///var/run/docker.sock" or "tcp://host:2376". If
+	// empty, the DOCKER_HOST environment variable is used, or the system's default address if it is unset.
+	// DOCKER_CERT_PATH and DOCKER_TLS_VERIFY apply only to tcp, DOCKER_API_VERSION to any address. Proxies are ignored.
 	Host string
 }
 

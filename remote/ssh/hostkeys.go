@@ -16,22 +16,22 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// HostKeyError is returned if a server is rejected because its key is unknown, has changed, or is revoked.
+// A HostKeyError is returned when a server is rejected because its key is unknown, revoked or has changed.
 type HostKeyError struct {
-	// Host is the server's name as in a known hosts file: "host", or "[host]:port" if the port is not 22.
+	// Host is the name of the server as used in known hosts files: "host", or "[host]:port" if the port is not 22.
 	Host string
-	// KeyType and Fingerprint describe the key presented by the server, such as "ssh-ed25519" and "SHA256:…".
+	// KeyType and Fingerprint identify the key presented by the server, for example "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
 	// Files lists the known hosts files that have been searched.
 	Files []string
-	// Known lists the lines with other keys for this server, in the form "file:line". It is empty if none were found.
+	// Known lists any lines containing other keys for the server, in the form "file:line".
 	Known []string
-	// Err is the underlying error: a *knownhosts.KeyError or a *knownhosts.RevokedError
-	// (golang.org/x/crypto/ssh/knownhosts), or an error about the server's certificate.
+	// Err is the underlying error. It is a *knownhosts.KeyError or a *knownhosts.RevokedError (see
+	// golang.org/x/crypto/ssh/knownhosts), or describes a problem with the server's certificate.
 	Err error
 }
 
-// Error returns a message describing the server's key and where any known keys were found.
+// Error returns a message that includes the server's key, along with the location of any known keys.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")

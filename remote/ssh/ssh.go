@@ -27,39 +27,39 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// A Transport opens shells over SSH, each with its own connection. Only Host is required. The fields must not be
-// modified after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells over SSH, using a separate connection for each. All fields except Host are optional, and
+// must not be modified after first use. Open is safe for concurrent use by multiple goroutines.
 type Transport struct {
-	// Host is "host" or "host:port". An IPv6 address with a port must be enclosed in brackets. The port defaults to 22.
+	// Host is either "host" or "host:port", with IPv6 addresses in brackets if there is a port. The default port is 22.
 	Host string
 
-	// User is the user to log in as. It defaults to the user running this process.
+	// User specifies the user name for the login. If empty, the name of the current user is used.
 	User string
 
-	// KnownHosts lists files containing server keys in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
-	// exists. Servers without a known key are rejected with a *HostKeyError.
+	// KnownHosts lists files with known server keys, in OpenSSH's format. If nil, ~/.ssh/known_hosts is used if it
+	// exists. A server without a known key is rejected, and Open returns a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists private key files. If it is set, only their keys are offered to the server, and the agent signs
-	// with any encrypted keys that it holds. If empty, all of the agent's keys are offered, followed by those in
+	// Identities lists private key files. If set, only the keys in them are offered to the server, and any encrypted
+	// ones are used through the agent if it has them. Otherwise, all of the agent's keys are offered, and then those in
 	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase, if non-nil, is called by Open to obtain the passphrase of an encrypted private key file. If the file
-	// reveals its public key, Passphrase is called only once the server has accepted that key. ctx is cancelled when
-	// Open should return. If Passphrase is nil, encrypted keys are offered only through the agent.
+	// Passphrase, if non-nil, is called by Open to obtain the passphrase for an encrypted private key file. If the file
+	// reveals the public key, Passphrase is not called until the server has accepted it. The provided context is
+	// cancelled when Open should return. If Passphrase is nil, encrypted keys are only used through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
-	// Agent is the Unix socket of an agent. It defaults to the environment variable SSH_AUTH_SOCK. Set it to "none" to
-	// disable the use of an agent.
+	// Agent specifies the Unix socket of an agent. If empty, the SSH_AUTH_SOCK environment variable is used. To disable
+	// the use of an agent, set it to "none".
 	Agent string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects to the server, logs in and starts sh. It returns an error if ctx is done first. The command "exec sh"
-// is passed to the login shell, which can be any shell that accepts it. It has no PTY and reads no login profile, but
-// bash may read ~/.bashrc. The Runner skips any output of such files.
+// Open connects to the server, logs in and starts sh, unless ctx is done first. The login shell can be any shell that
+// accepts the command "exec sh". It does not get a PTY or read a login profile, although bash may read ~/.bashrc. Any
+// output written by such files is skipped by the Runner.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()

@@ -15,9 +15,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of the agent's output to pass to acp.NewClientSideConnection. It lowers the
-// outputByteLimit of a terminal/create to the maximum int, because the SDK would otherwise answer the request with
-// -32602. The manager lowers it further, to acpterm.Options.MaxOutputByteLimit. Everything else is passed through
+// NewReader returns a reader that should be passed to acp.NewClientSideConnection to read the agent's output. It
+// prevents the SDK from rejecting a terminal/create with -32602 by limiting its outputByteLimit to the maximum int.
+// Note that the manager reduces it further, to acpterm.Options.MaxOutputByteLimit. All other data is passed through
 // unchanged.
 //
 // The reader is buffered and is not safe for concurrent use.

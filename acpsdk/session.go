@@ -17,15 +17,15 @@ import (
 
 // A Session is a session created by the agent.
 type Session struct {
-	// ID is the ID to pass to Manager.OpenSession: Options.SessionPrefix followed by the agent's ID.
+	// ID is the session's ID for Manager.OpenSession, which is Options.SessionPrefix followed by the agent's ID.
 	ID acpterm.SessionID
 	// Cwd and AdditionalDirectories are those of the client's session/new or session/fork request.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
-// Connect is like acp.NewClientSideConnection, but reads through NewReader, calls Options.NewSession and supports
-// Options.AgentTerminals. The client should embed t. toAgent is the agent's standard input, and fromAgent its standard
+// Connect is like acp.NewClientSideConnection, but uses NewReader, calls Options.NewSession and supports
+// Options.AgentTerminals. The provided client should embed t. toAgent and fromAgent are the agent's standard input and
 // output.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
@@ -58,7 +58,7 @@ type writer struct {
 	sessions *sessions
 }
 
-// Write writes a line. The SDK writes each line with a single call.
+// Write writes a single line, since the SDK makes exactly one call for each line.
 func (w *writer) Write(line []byte) (int, error) {
 	w.sessions.readRequest(line)
 	return w.to.Write(line)

@@ -32,12 +32,12 @@ import (
 // Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script
 
-// A Script runs in a goroutine instead of a process, and returns the exit code. The command exits when the Script
-// returns. After a fatal signal, all methods of Process other than Command and Context exit the goroutine, running its
-// deferred calls. A Script blocking on anything else should watch Process.Context, because signals cannot interrupt it.
+// A Script is run in a goroutine instead of a process, and returns the exit code. The command exits when the Script
+// does. After a fatal signal, any method of Process except Command and Context exits the goroutine, running deferred
+// calls. Since signals cannot interrupt anything else, a Script that might block should watch Process.Context.
 type Script func(p *Process) int
 
-// Print returns a Script that prints output and exits with the given code.
+// Print returns a Script that writes the given output and then exits with the given code.
 func Print(output string, code int) Script {
 	return func(p *Process) int {
 		fmt.Fprint(p, output)
@@ -51,7 +51,7 @@ func Block(p *Process) int {
 	return 0
 }
 
-// Base returns the zero Base, so commands have no default directory or PATH.
+// Base returns the zero Base, which means that commands have neither a default directory nor a PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }
@@ -59,7 +59,7 @@ func (c Commands) Base(context.Context) (acpterm.Base, error) {
 // RealDir returns dir, cleaned. There are no symbolic links to resolve.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns a program's path, or acpterm.ErrCommandNotFound if no key mentions the program.
+// LookPath returns the path of a program. If it is not part of any key, the error is acpterm.ErrCommandNotFound.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Process is a running Script. Only the Script's goroutine may call its methods, except for Command and Context.
+// A Process represents a running Script. Its methods, except Command and Context, must be called by its own goroutine.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -33,16 +33,16 @@ type Process struct {
 // Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context returns a context that is cancelled when a signal terminates the process.
+// Context returns a context that's cancelled when the process is terminated by a signal.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal. It returns os.ErrClosed once the terminal has been released.
+// Write writes to the terminal. After the terminal has been released, it returns os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep pauses the Script for d, unless a signal terminates the process first.
+// Sleep pauses the Script for at least the duration d, unless the process is terminated by a signal.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -57,8 +57,8 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch causes the given signals to be queued for Await instead of terminating the process. At most sixteen are queued.
-// SIGKILL cannot be caught.
+// Catch causes the given signals to be relayed to Await instead of terminating the process. Up to sixteen signals are
+// queued. Note that SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -71,15 +71,15 @@ func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the tree. Even after the current process has exited, it keeps running, holds the
-// output open and is sent the tree's signals.
+// Spawn starts another process in the same tree. It may outlive the current process, in which case it continues to keep
+// the output open and to receive signals sent to the tree.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection simulates a lost connection to another machine: waits, kills and the release fail with
-// acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, out of reach of signals.
+// LoseConnection simulates the loss of a connection to another machine. Subsequently, waits, kills and the release fail
+// with acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, but cannot be signalled.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()
@@ -236,7 +236,7 @@ func (t *tree) Signal(sig syscall.Signal) {
 	}
 }
 
-// Gone returns a channel. It is closed when all scripts have ended or the connection is lost.
+// Gone returns a channel that's closed when all scripts have returned or the connection was lost.
 func (t *tree) Gone() <-chan struct{} { return t.gone }
 
 // Err returns the error of a lost connection, or nil.
@@ -252,7 +252,7 @@ func (t *tree) Err() error {
 // Limits returns nil, since limits are not applied.
 func (t *tree) Limits() []acpterm.EnforcedLimit { return nil }
 
-// Close does nothing: a release has already ended the scripts or given up on them.
+// Close is a no-op, because scripts have already been terminated or abandoned by the release.
 func (t *tree) Close() {}
 
 // PID returns a number that no real process has.

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// A Transcript records the lines sent over a connection, on the client's side. Its methods may be called concurrently,
-// except for Read, Write and Close, for which the connection's own rules apply.
+// A Transcript records the lines sent over the client's side of a connection. Its methods may be called concurrently,
+// with the exception of Read, Write and Close, which are subject to the rules of the connection.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
@@ -29,8 +29,8 @@ type Transcript struct {
 	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a Transcript wrapping conn. The client should use it instead of conn, to read the agent's messages and
-// to write its own.
+// Record returns a new Transcript that wraps conn. It should be used by the client instead of conn, both to read the
+// agent's messages and to write its own.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
 // Read reads from the connection and records the agent's messages.
@@ -40,8 +40,8 @@ func (tr *Transcript) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write records the client's messages and writes them to the connection. Recording comes first, so that a response
-// never precedes its request.
+// Write records the client's messages before writing them to the connection, which ensures that a request always
+// precedes its response.
 func (tr *Transcript) Write(p []byte) (int, error) {
 	tr.record("client", &tr.client, p)
 	return tr.conn.Write(p)
@@ -64,8 +64,8 @@ func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	}
 }
 
-// Replace makes String replace text with another, such as the path of a temporary directory with "/project". If several
-// replacements match at the same position, the first one is used.
+// Replace causes String to replace the given text, for example the path of a temporary directory with "/project". If
+// multiple replacements match at the same position, the first takes precedence.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -75,10 +75,10 @@ func (tr *Transcript) Replace(text, by string) {
 // variableIDs matches the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
 var variableIDs = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
-// String returns the recorded lines in the order the client read and wrote them, prefixed with "agent: " or "client: ".
-// Because requests may be answered in any order, consecutive responses from the same side are sorted by their requests.
-// Terminals are numbered in order of appearance, as "term_1" and "term_2", and the requests of an agent.Client get IDs
-// such as "terminal-1".
+// String returns the recorded lines, prefixed with "agent: " or "client: ", in the order they were read or written by
+// the client. However, consecutive responses from the same side are sorted by their requests, since those may be
+// answered in any order. Terminals are numbered "term_1", "term_2" and so on as they appear, and requests made by an
+// agent.Client have IDs such as "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
 	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
@@ -100,9 +100,9 @@ func (tr *Transcript) String() string {
 // updateVariable makes Golden write its files if it is set to a non-empty value.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden fails the test if String differs from the contents of a file, ignoring the order of responses. If the
-// environment variable ACPTERMTEST_UPDATE is set, Golden writes the file and its directory instead, and the changes
-// should be reviewed. In a synctest bubble, call synctest.Wait first so that no responses are missing.
+// Golden compares String with the contents of the given file, ignoring the order of responses, and fails the test if
+// they differ. To create or update the file and its directory, set the environment variable ACPTERMTEST_UPDATE, and
+// then review the changes. In a synctest bubble, callers should first call synctest.Wait to avoid missing responses.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()

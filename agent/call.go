@@ -125,8 +125,8 @@ func (c *cancellation) write() {
 		CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
 }
 
-// CancelRequestNotification cancels a pending request made by the sender (schema type CancelRequestNotification).
-// RequestID is a JSON string, number or null, as received.
+// CancelRequestNotification represents a notification that cancels a pending request made by the sender (schema type
+// CancelRequestNotification). RequestID is a JSON string, number or null, as received.
 type CancelRequestNotification struct {
 	RequestID json.RawMessage `json:"requestId"`
 	Meta      acpterm.Meta    `json:"_meta,omitempty"`

@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// ReadClientCapabilities reads the client's capabilities from the params of an initialize request. As the schema says,
-// a capability is false if it is missing or not a boolean. ACP v2's capabilities.auth.terminal also sets Auth.Terminal.
-// If the params are not a JSON object, the error is of kind acpterm.ErrInvalidParams.
+// ReadClientCapabilities parses the client's capabilities from the params of an initialize request. As specified by the
+// schema, a capability that is missing or not a boolean is treated as false. For ACP v2, capabilities.auth.terminal
+// also sets Auth.Terminal. If the params are not a JSON object, it returns acpterm.ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

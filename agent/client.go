@@ -18,8 +18,8 @@ import (
 // defaultGrace is longer than acpterm's own grace between a command's first signal and SIGKILL.
 const defaultGrace = 10 * time.Second
 
-// A Client calls the terminal/* methods of the ACP client at the other end of a connection. All methods may be called
-// concurrently. Requests are sent in the order in which the methods are called.
+// A Client calls the terminal/* methods of an ACP client over a connection. Its methods may be called concurrently, and
+// requests are sent in the order of the calls.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
@@ -33,21 +33,21 @@ type Client struct {
 	out      outbox
 }
 
-// ClientOptions holds the options of a Client. The zero value is ready to use.
+// ClientOptions specifies optional settings for a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods lists the methods, other than terminal/*, that the client supports, such as "fs/read_text_file".
-	// It is used by Supports and FilterMethods, and is reported in an acpterm.CapabilityError. If nil, every method is
-	// assumed to be supported. If empty but not nil, none is.
+	// SupportedMethods lists the methods supported by the client in addition to terminal/*, such as
+	// "fs/read_text_file". It is used by Supports and FilterMethods, and included in any acpterm.CapabilityError. If
+	// nil, all methods are assumed to be supported. If non-nil but empty, no other methods are.
 	SupportedMethods []string
 
-	// Grace is the maximum time Use and Run wait for each of the client's final responses, to kill, output and release,
-	// once the command has ended or timed out. For a kill, this includes the response to the pending wait. If Grace is
-	// zero or negative, it defaults to 10 seconds.
+	// Grace is the maximum amount of time Use and Run wait for each of the client's final responses (to kill, output
+	// and release) after the command has exited or timed out. In the case of a kill, this includes the response to the
+	// pending wait. If Grace is zero or negative, a default of 10 seconds is used.
 	Grace time.Duration
 }
 
-// NewClient returns a Client for conn. The capabilities should be those sent by the client with initialize (see
-// ReadClientCapabilities). If options is nil, the defaults are used. There is no need to close a Client.
+// NewClient returns a new Client for conn. The provided capabilities should be those sent by the client in initialize
+// (see ReadClientCapabilities). If options is nil, the defaults are used. Clients need not be closed.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -68,10 +68,10 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 	return c
 }
 
-// Create starts a command with terminal/create. The caller must release the terminal when done with it.
+// Create runs a command using terminal/create. It is the caller's responsibility to release the returned terminal.
 //
-// If ctx is done before the client responds, the request is cancelled. Should the client create the terminal anyway, it
-// is released as soon as its ID is known.
+// If ctx is done before the client has responded, the request is cancelled. If the client creates the terminal anyway,
+// it is released once its ID is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
@@ -92,9 +92,9 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, passes it to use, and then releases it, even if use fails or panics or ctx is done. If the
-// terminal cannot be created, Use returns that error. Otherwise, it returns the errors of use and of the release,
-// joined. The release is given up to ClientOptions.Grace to complete, regardless of ctx.
+// Use creates a terminal, calls use with it, and then releases it, regardless of whether use fails or panics or ctx is
+// done. If the terminal could not be created, that error is returned; otherwise, Use returns the joined errors of use
+// and the release. Even if ctx is done, it waits up to ClientOptions.Grace for the release.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

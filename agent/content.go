@@ -8,14 +8,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Content shows a terminal in a tool call, as an item of its content (schema type ToolCallContent with the type
-// "terminal"). Add it before the terminal is released. The client then keeps showing the output after the release.
+// Content represents a terminal in the content of a tool call (schema type ToolCallContent with the type "terminal").
+// It must be added before releasing the terminal, after which the client continues to show its output.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta
 }
 
-// Content returns a content item that shows the terminal in a tool call.
+// Content returns a content item that can be used to show the terminal in a tool call.
 func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
 
 // MarshalJSON implements json.Marshaler. It encodes c as {"type":"terminal","terminalId":…}.

@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client supports all of the given methods. Use it to decide which tools to offer to a
-// model. Methods other than terminal/* are assumed to be supported unless ClientOptions.SupportedMethods is set.
+// Supports reports whether all of the given methods are supported by the client, which is useful for choosing the tools
+// to offer to a model. If SupportedMethods is not set, all methods except for terminal/* are assumed to be supported.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }

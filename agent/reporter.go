@@ -39,10 +39,10 @@ type Reporter struct {
 	reported sync.WaitGroup
 }
 
-// ReporterOptions holds the options of a Reporter. The zero value is ready to use.
+// ReporterOptions specifies optional settings for a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
-	// KnowsSession, if non-nil, reports whether a session exists. If it returns false, terminal/cancel is answered with
-	// -32002. It is called on the goroutine calling Cancel. By default, all sessions are assumed to exist.
+	// KnowsSession, if non-nil, reports whether the given session exists. If not, terminal/cancel is answered with
+	// -32002. It is called on the goroutine that called Cancel. If nil, all sessions are assumed to exist.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
@@ -55,9 +55,9 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a Reporter. Use its Handler method to create the connection's handler, or call Connect and Cancel
-// if your JSON-RPC library is not jsonrpc2. If options is nil, the defaults are used. The caller should call Close when
-// done.
+// NewReporter returns a new Reporter. Callers using jsonrpc2 should pass their handler to its Handler method; others
+// should call Connect and Cancel instead. If options is nil, the defaults are used. The caller should call Close when
+// finished.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -70,9 +70,9 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect starts sending notifications with notify, which can use any JSON-RPC library. notify is called by one
-// goroutine at a time, and may block until the client reads. A Reporter can only be connected once, either by Connect
-// or by the first message passed to its Handler. Subsequent calls have no effect.
+// Connect begins sending notifications by calling notify, which may use any JSON-RPC library. It is never called
+// concurrently, and may block until the client reads. A Reporter can only be connected once, either by Connect or by
+// the first message received by its Handler. Subsequent calls are no-ops.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -97,7 +97,7 @@ func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
 	})
 }
 
-// ReportOptions holds the options of Report. The zero value is ready to use.
+// ReportOptions specifies optional settings for Report. The zero value is ready to use.
 type ReportOptions struct {
 	// NotCancellable prevents the client from terminating the command with terminal/cancel.
 	NotCancellable bool
@@ -228,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports without affecting the terminals, and waits for their goroutines. It does not wait for a write
-// blocked by a client that does not read. Such a write ends with the connection.
+// Close stops all reports and waits for their goroutines to exit. The terminals are not affected. It does not wait for
+// a write that is blocked because the client does not read. Such a write returns when the connection is closed.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

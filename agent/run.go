@@ -9,14 +9,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// RunOptions holds the options of Client.Run. The zero value is ready to use.
+// RunOptions specifies optional settings for Client.Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the command's maximum run time, measured from the client's response to terminal/create. Zero means no
-	// timeout, so the command may run until ctx is done.
+	// Timeout is the maximum amount of time the command may run after the client has responded to terminal/create. A
+	// zero value means no timeout, in which case only ctx limits it.
 	Timeout time.Duration
-	// Created, if non-nil, is called with the new terminal, typically to show it in a tool call (see Terminal.Content).
-	// The command and its timeout are already running by then, but Run waits for Created to return before doing
-	// anything else, including killing a command whose timeout has expired.
+	// Created, if non-nil, is called with the new terminal. It is typically used to show the terminal in a tool call
+	// (see Terminal.Content). Although the command and its timeout have already been started, Run does nothing until
+	// Created returns, and in particular does not kill a command that has timed out.
 	Created func(*Terminal)
 }
 
@@ -35,15 +35,15 @@ const (
 // Result is the result of Client.Run.
 type Result struct {
 	Outcome Outcome
-	// Output is the end of the output, up to the terminal's limit. Truncated reports whether the beginning is missing.
+	// Output is the end of the output, up to the terminal's limit. Truncated reports whether the start is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output. It is nil if it was not requested with AskForHead, if the client does not
-	// support it, or if the command ran in the agent.
+	// Head is the start of the output. It is nil unless it was requested using AskForHead and the client supports it.
+	// It is also nil for commands run by the agent.
 	Head *Head
-	// ExitStatus is the command's exit status, or nil if the client did not report it.
+	// ExitStatus is the exit status of the command. It is nil if it was not reported by the client.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID identifies the terminal, already released. It is empty if no terminal was created.
+	// TerminalID identifies the terminal, which has already been released, or is empty if none was created.
 	TerminalID acpterm.TerminalID
 }
 

@@ -31,10 +31,10 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Options holds the options of Start. The zero value is ready to use.
+// Options specifies optional settings for Start. The zero value is ready to use.
 type Options struct {
-	// Grace is the maximum time to wait for the agent to exit once its standard input is closed, and again for its
-	// remaining processes to exit after SIGTERM. The default is 5 seconds each. If negative, Close does not wait.
+	// Grace is the maximum amount of time to wait for the agent to exit after closing its standard input, and then for
+	// any remaining processes to exit after SIGTERM. Each defaults to 5 seconds. If negative, Close does not wait.
 	Grace time.Duration
 
 	// Stderr, if non-nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
@@ -44,8 +44,8 @@ type Options struct {
 	// counted in the log. If nil, lines are logged to Logger at level Info. It is ignored if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger logs the agent's standard error if Stderr is nil, and the number of dropped lines. It defaults to
-	// slog.Default(), which always receives panics in Stderr.
+	// Logger specifies an optional logger for the number of dropped lines and, if Stderr is nil, for the agent's
+	// standard error. If nil, slog.Default() is used, as it always is for panics in Stderr.
 	Logger *slog.Logger
 }
 
@@ -221,8 +221,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads from the agent's standard output. It returns io.EOF at the end. Any output left unread when the agent
-// exits can still be read.
+// Read reads from the agent's standard output, returning io.EOF at the end. It remains possible to read any remaining
+// output after the agent has exited.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -244,19 +244,19 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It blocks while the agent is not reading. Close unblocks pending calls,
-// and subsequent ones return os.ErrClosed.
+// Write writes to the agent's standard input. It may block if the agent is not reading. Calling Close unblocks any
+// pending writes, and subsequent ones return os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the agent's process ID. Once Done is closed, the system may reuse it for another process.
+// PID returns the process ID of the agent. Note that the system may reuse it after Done has been closed.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that is closed once the agent has exited and its other processes are gone or have been given
-// up on. Until Close returns, lines may still be queued for Options.Stderr, or bytes for cmd.Stderr.
+// Done returns a channel that's closed when the agent has exited and its other processes have either exited or been
+// abandoned. Some lines for Options.Stderr or bytes for cmd.Stderr may still be queued until Close returns.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits until Done is closed and returns the agent's exit status. It returns ErrCancelled if ctx is done first,
-// ErrExitLost if another part of the program has reaped the process, and Close's error if the process is still running.
+// Wait waits for Done to be closed and returns the agent's exit status. If ctx is done first, it returns ErrCancelled.
+// If another part of the program reaped the process, it returns ErrExitLost; if it is still running, Close's error.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-p.ended.Done():
@@ -287,7 +287,7 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Kill is like Close, but sends SIGKILL to all processes immediately. It may be called while Close is waiting.
+// Kill is like Close but immediately sends SIGKILL to all processes. It may be called concurrently with Close.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

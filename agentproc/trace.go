@@ -9,9 +9,9 @@ import (
 
 // A TraceLine is a line read from or written to a connection.
 type TraceLine struct {
-	// Sent reports whether the line was written to the connection, rather than read from it.
+	// Sent reports whether the line was sent over the connection, as opposed to received from it.
 	Sent bool
-	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
+	// Text is the line, excluding the newline and cut to 64 KiB. It must not be used after the hook has returned.
 	Text []byte
 	// Bytes is the full length of the line.
 	Bytes int64
@@ -34,7 +34,7 @@ func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	}
 }
 
-// Read reads from the connection. Only one goroutine at a time may call it.
+// Read reads from the underlying connection. It must not be called concurrently with itself.
 func (c *tracedConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	c.received.add(p[:max(n, 0)])
@@ -44,8 +44,8 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection. Only one goroutine at a time may call it. The hook is called first, because otherwise
-// the trace of the line could follow the trace of its answer.
+// Write writes to the underlying connection, after calling the hook to ensure that a line is traced before its answer.
+// It must not be called concurrently with itself.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)
 	return c.ReadWriteCloser.Write(p)

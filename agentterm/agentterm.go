@@ -47,16 +47,16 @@ const (
 	maxText = 64 << 10 // each for the command, the directory and the metadata
 )
 
-// Options holds the options of Terminals. The zero value is ready to use.
+// Options specifies optional settings for Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel sends a MethodCancel request to the agent and returns its error. It is called by acpterm.Terminal's Kill
-	// for terminals that the agent allows the client to cancel. If nil, the request is sent over the connection of
-	// Terminals.Handler. If Handler is not used either, Kill returns acpterm.ErrNotCancellable.
+	// Cancel, if non-nil, is called by acpterm.Terminal's Kill to send a MethodCancel request to the agent, and returns
+	// its error. This only applies to terminals that the agent allows the client to cancel. If nil, the connection of
+	// Terminals.Handler is used or, without a Handler, Kill returns acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals holds a connection's agent terminals. It is safe for concurrent use by multiple goroutines. A terminal's
-// updates are applied in the order of the calls.
+// Terminals represents the agent's terminals for a connection. It is safe for concurrent use by multiple goroutines.
+// Updates of a terminal are applied in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
@@ -87,14 +87,14 @@ type terminal struct {
 	announced   bool // a terminal_info was received
 }
 
-// New returns the Terminals of h's connection. If options is nil, the defaults are used.
+// New returns a new Terminals for the connection of h. If options is nil, the defaults are used.
 func New(h *acpterm.Handler, options *Options) *Terminals {
 	return &Terminals{
 		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
 	}
 }
 
-// Advertise modifies the capabilities for initialize to say that the client shows terminals by the convention of v1.
+// Advertise sets the capabilities for initialize to indicate that the client shows terminals by the convention of v1.
 func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta = maps.Clone(c.Meta)
 	if c.Meta == nil {
@@ -103,9 +103,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the IDs of all terminals in a tool call's content, both the client's and the agent's. The
-// content may be an array of the schema type ToolCallContent, or a single item as in ACP v2's tool_call_content_chunk.
-// For anything else, ToolCallTerminals returns nil.
+// ToolCallTerminals returns the IDs of any terminals in the content of a tool call, regardless of whether they belong
+// to the client or the agent. The content may be either an array of the schema type ToolCallContent or a single item,
+// as in ACP v2's tool_call_content_chunk. For any other content, it returns nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))

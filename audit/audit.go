@@ -55,9 +55,9 @@ type batch struct {
 // maxBytes is the limit of unwritten bytes. At this limit Record waits.
 const maxBytes = 16 << 20
 
-// New returns a Log that writes to w. Each call to Write receives whole lines, and calls never overlap. If w has a
-// method Sync() error, as *os.File does, a decision is considered recorded once Sync has returned. Pipes, and any other
-// *os.File except regular files, are not synced. Close does not close w.
+// New returns a new Log that writes to w, which receives whole lines and no concurrent calls. If w has a Sync() error
+// method, such as that of *os.File, decisions are considered recorded after Sync has returned. However, it is not
+// called for pipes or for any other *os.File that is not a regular file. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
 	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
@@ -285,8 +285,8 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close writes and flushes all lines, and closes the file if it was opened by Open. It returns an error if a line
-// cannot be written or flushed. Managers using the Log should be closed first. Further calls return os.ErrClosed.
+// Close writes and flushes any remaining lines, and closes the file if it was opened using Open. If this fails, it
+// returns an error. Managers that use the Log should be closed first. Subsequent calls return os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Follow writes a terminal's output to w as it arrives, stripped by an ANSIStripper, so w can be the user's terminal.
-// It returns when Terminal.Follow ends, ctx is done, or w returns an error. A slow w misses output but never delays the
-// command. If the output of an agent's terminal is replaced, the new output is written after the old.
+// Follow copies a terminal's output to w as it arrives, which may be the user's terminal, since an ANSIStripper is
+// used. It returns when Terminal.Follow does, when ctx is done or when a write fails. If w is slow, it misses output
+// rather than delaying the command. When the output of an agent's terminal is replaced, the new output follows the old.
 func Follow(ctx context.Context, w io.Writer, t *acpterm.Terminal) error {
 	var text ANSIStripper
 	for chunk := range t.Follow(ctx, 0) {

@@ -55,8 +55,9 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started appends the command's process to its file. It reads the process first, then calls unreaped, and records
-// nothing if that returns false, because once the host has reaped the process, pid may belong to another one.
+// Started appends the command's process to the command's file. It collects information about the process and then calls
+// unreaped. If that returns false, nothing is recorded, since pid may have been reused after the host reaped the
+// process.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
@@ -77,7 +78,7 @@ func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error
 	return errors.Join(err, file.Close())
 }
 
-// End removes the command's file. It is not an error if the file does not exist.
+// End removes the file of the command. If the file does not exist, End does not return an error.
 func (d Dir) End(id acpterm.TerminalID) error { return d.remove(recordName(id)) }
 
 // remove removes a file. It succeeds if another process has removed the file.

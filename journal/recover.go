@@ -15,10 +15,10 @@ import (
 type Recovered struct {
 	TerminalID acpterm.TerminalID
 	SessionID  acpterm.SessionID
-	// Command is the terminal's command. Its Env is nil, because the environment is not recorded.
+	// Command is the command of the terminal. Since the environment is not recorded, its Env is always nil.
 	Command acpterm.Command
-	// PID was the process ID of the command, or is 0 if the host died while starting it. It may since have been reused
-	// for another process.
+	// PID is the process ID used by the command, or 0 if the host crashed while starting it. Note that it may have been
+	// reused for another process.
 	PID     int
 	Created time.Time
 	// HostPID was the process ID of the host.
@@ -26,8 +26,8 @@ type Recovered struct {
 
 	// Ended lists the processes terminated by Recover, in no particular order.
 	Ended []int
-	// Survivors lists the processes still running. If there are any, the record is kept, so the next call to Recover
-	// returns it again.
+	// Survivors lists the processes still running. If it is not empty, the record is kept, which means that the next
+	// call to Recover returns it again.
 	Survivors []int
 }
 

@@ -22,8 +22,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments adds the command's arguments (process.command_args) to its span, and error texts as the description of
-	// its status. Both may contain secrets. The agent chooses their length, which the SDK can limit.
+	// Arguments, if true, includes the command's arguments in its span (process.command_args), as well as error texts
+	// as the status description. Note that both may contain secrets. The SDK can be used to limit their length.
 	Arguments bool
 }
 

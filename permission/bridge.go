@@ -13,17 +13,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Bridge remembers answers to session/request_permission and uses them to answer a Manager's questions. The zero
-// value is ready to use, and need not be closed because a Bridge starts no goroutines. Its methods are safe for
-// concurrent use by multiple goroutines. Its fields must not be modified after the first call, and a Bridge must not be
+// A Bridge answers questions of a Manager with answers remembered from session/request_permission. The zero value is
+// ready to use. There is no need to close a Bridge, since it does not start any goroutines. Its methods are safe for
+// concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge must not be
 // copied after first use.
 type Bridge struct {
-	// Lifetime is the maximum age of a remembered answer. If zero, it defaults to one minute. If negative, nothing is
-	// remembered.
+	// Lifetime is the maximum amount of time an answer is remembered. If zero, a default of one minute is used. If
+	// negative, answers are not remembered.
 	Lifetime time.Duration
 
-	// Max is the maximum number of remembered answers. Once it is exceeded, the oldest is forgotten. It defaults to
-	// 256. If negative, nothing is remembered. Answers for commands over 64 KiB are never remembered.
+	// Max is the maximum number of answers to remember. When it is exceeded, the oldest answer is discarded. If zero, a
+	// default of 256 is used. If negative, no answers are remembered, and those for commands over 64 KiB never are.
 	Max int
 
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ const maxSize = 64 << 10
 
 // A Choice is the user's response to a Request.
 type Choice struct {
-	// Option is the selected option. Any value not among the request's options means that the user did not answer.
+	// Option is the option selected by the user. Any value other than one of the request's options means no answer.
 	Option Option
 	// By names the user who answered. It is recorded as acpterm.Answer.By.
 	By string
@@ -58,7 +58,7 @@ type Response struct {
 type Outcome struct {
 	// Outcome is "selected", or "cancelled" if the user did not answer.
 	Outcome string `json:"outcome"`
-	// OptionID is the ID of the selected option. It is empty if the user did not answer.
+	// OptionID is the ID of the option selected by the user, or empty if the user did not answer.
 	OptionID string `json:"optionId,omitempty"`
 }
 
@@ -110,15 +110,16 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget forgets a session's unused answers. A pending Answer remembers nothing if its ctx was done beforehand.
+// Forget discards any unused answers of a session. If a pending Answer's ctx was already done, its result is not
+// remembered.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function for use as Options.Approve. It answers questions with remembered answers, each at most
-// once, and passes all others to next. If next is nil, all others are denied.
+// Approve returns a function suitable for Options.Approve, which uses each remembered answer at most once and calls
+// next for all other questions. If next is nil, they are answered with a denial.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

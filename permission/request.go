@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// OptionKind is the meaning that the agent gives to an option (schema type PermissionOptionKind).
+// An OptionKind describes the meaning of an option to the agent (schema type PermissionOptionKind).
 type OptionKind string
 
 // OptionKind constants. See the package comment for their effect on later create requests. Other kinds have none.
@@ -25,15 +25,16 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// An Option is an answer offered by the agent (schema type PermissionOption), which also chooses all of its text.
+// An Option represents an answer offered by the agent (schema type PermissionOption). All text is provided by the
+// agent.
 type Option struct {
 	ID   string // unique in its request
 	Name string
 	Kind OptionKind
 }
 
-// Text describes the option in a single line, with its effect followed by its quoted name: `allow once: "Yes"`. The
-// name is truncated to most bytes, as in display.Quote, unless most is 0.
+// Text returns a one-line description of the option, consisting of its effect and its quoted name, for example: `allow
+// once: "Yes"`. If most is nonzero, the name is truncated to that many bytes, as in display.Quote.
 func (o Option) Text(most int) string {
 	does := "answer the agent only"
 	if _, ok := o.Kind.approval(); ok {
@@ -57,9 +58,9 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	return acpterm.ApprovalRejectOnce, false
 }
 
-// A Request holds the params of session/request_permission (schema type RequestPermissionRequest). Title, Kind and
-// RawInput come from its tool call. Agents may omit values they have already sent with session/update. Read leaves
-// these empty, so hosts that keep track of tool calls should fill them in before calling any method.
+// A Request represents the params of session/request_permission (schema type RequestPermissionRequest), with Title,
+// Kind and RawInput taken from the tool call. Agents may omit any of them if already sent in a session/update, in which
+// case Read leaves them empty. Hosts that keep track of tool calls should set them before calling any methods.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -68,18 +69,18 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the absolute path of the session's directory, where commands run by default. Read does not set it, so the
-	// host should. If it is empty, an answer for such a command applies only to create requests without a cwd.
+	// Dir is the session's directory, in which commands run by default, as an absolute path. It should be set by the
+	// host, since Read does not. If empty, an answer for such a command is only used for create requests without a cwd.
 	Dir string
 }
 
-// Command is the command announced by a tool call. Either Line or Args is set.
+// A Command represents the command announced by a tool call. Either Line or Args is set.
 type Command struct {
-	// Line is a shell line. A single plain word, made of letters, digits and _ . / + - @ , : is stored in Args instead.
+	// Line is a shell line. However, a single word consisting of letters, digits and _ . / + - @ , : is stored in Args.
 	Line string
 	// Args holds the program, followed by its arguments.
 	Args []string
-	// Dir is the command's directory. It defaults to Request.Dir, and may be empty.
+	// Dir is the directory of the command. If empty, Request.Dir is used, which may be empty as well.
 	Dir string
 }
 
@@ -92,9 +93,9 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read parses the params of session/request_permission. It returns an *acpterm.Error of kind acpterm.ErrInvalidParams
-// naming the field if a required value is missing, a value has the wrong type, an object has a duplicate name, or an
-// option's id is empty or duplicated. It does not look inside rawInput.
+// Read parses the params of session/request_permission. If a required value is missing, a value is of the wrong type,
+// an object contains duplicate names, or the id of an option is empty or not unique, it returns an *acpterm.Error of
+// kind acpterm.ErrInvalidParams naming the field. Note that rawInput is not checked.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -128,9 +129,10 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command that the tool call is going to run. ok is false unless Kind is "execute" and RawInput is
-// an object whose "command" is a line, an array holding the program and its arguments, or a program accompanied by an
-// array "args". RawInput may also have a "cwd". Any other members are ignored here, but Text shows them.
+// Command returns the command to be run by the tool call, if known. This requires that Kind is "execute", and that
+// RawInput is an object whose "command" is either a line, an array consisting of the program and its arguments, or a
+// program, with the arguments in an array "args". RawInput may also include "cwd". All other members are ignored, but
+// included in Text.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {

@@ -1,7 +1,7 @@
 package signin
 
-// CapabilityV2 is the value of capabilities.auth in ACP v2's initialize request for clients that support Run. It is
-// encoded as {"terminal":{}}. With v1, use acpterm.HandlerOptions.TerminalAuth instead.
+// CapabilityV2 is the value of capabilities.auth in the initialize request of ACP v2, for clients that support Run. It
+// is encoded as {"terminal":{}}. For v1, acpterm.HandlerOptions.TerminalAuth should be used instead.
 type CapabilityV2 struct {
 	Terminal struct{} `json:"terminal"`
 }

@@ -20,9 +20,9 @@ import (
 // CodeRequired is the error code an agent uses if the user must sign in before a request (schema type ErrorCode).
 const CodeRequired = -32000
 
-// A Method is a way to sign in offered by an agent: the client runs the agent's program in a terminal, where the user
-// answers its questions (schema type AuthMethodTerminal). Do not call authenticate or auth/login with its ID. All text
-// comes from the agent, so see package display before showing ID, Name or Description.
+// A Method represents a way to sign in by running the agent's program in a terminal and letting the user answer its
+// questions (schema type AuthMethodTerminal). Its ID must not be used with authenticate or auth/login. All text is
+// provided by the agent, so callers should use package display to show ID, Name and Description.
 type Method struct {
 	// ID is unique and never empty.
 	ID string
@@ -30,11 +30,11 @@ type Method struct {
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env overrides variables in the environment used to start the agent. Names are unique.
+	// Env specifies variables to add to the agent's environment, replacing any with the same names, which are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand, if non-nil, is a command line to run instead of the agent's program, and Args is nil. It can be
-	// any program. Agents put it in _meta["terminal-auth"], as was common before methods had the type "terminal".
-	// Methods of that type cannot choose a program, so their LegacyCommand is always nil.
+	// LegacyCommand, if non-nil, specifies an arbitrary command line to be run instead of the agent's program, in which
+	// case Args is nil. It is used by agents that follow the earlier convention of _meta["terminal-auth"]. For methods
+	// of type "terminal", which cannot specify a program, it is always nil.
 	LegacyCommand []string
 }
 
@@ -255,8 +255,9 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether err means that the user must sign in first: it is a *jsonrpc2.Error with CodeRequired.
-// JSON-RPC uses this code for any server error, so offer to sign in, but do not assume anything else.
+// IsRequired reports whether err indicates that the user needs to sign in, that is, whether it is a *jsonrpc2.Error
+// with CodeRequired. Note that JSON-RPC allows this code for any server error. Therefore, callers should offer to sign
+// in, but not assume anything else.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

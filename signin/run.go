@@ -14,48 +14,49 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options holds the options of Run. A nil *Options is equivalent to the zero value, which is ready to use.
+// Options specifies optional settings for Run. The zero value is ready to use and equivalent to a nil *Options.
 type Options struct {
-	// Manager, if non-nil, runs the program, which then appears in the manager's views and is subject to its policies,
-	// sandbox, limits and records. By default, Run uses a manager of its own without any of these. Except on Windows,
-	// it leaves deliberately detached processes running, such as a browser (see acpterm.Options.KeepDetached).
+	// Manager, if non-nil, is used to run the program, so that it appears in the manager's views and its policies,
+	// sandbox, limits and records apply. If nil, Run uses its own manager without any of these, which, except on
+	// Windows, also leaves deliberately detached processes such as a browser running (see
+	// acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session is the program's session in the manager. It must not be open yet, because Run opens it with the agent's
-	// environment and directory, and closes it when done. Never use one of the agent's sessions, or the agent could
-	// read the terminal. If empty, a random session is used.
+	// Session specifies a session of the manager for the program, or a random one if it is empty. Run opens it using
+	// the agent's environment and directory and closes it when done, so it must not already be open. In particular, it
+	// must not be one of the agent's sessions, since that would allow the agent to read the terminal.
 	Session acpterm.SessionID
 
-	// PTY specifies the terminal's size and TERM. The program is always treated as attended.
+	// PTY specifies the size and TERM of the terminal. It is always considered to be attended.
 	PTY acpterm.PTYOptions
 
-	// Started, if non-nil, is called with the program's terminal once the program is running. It is useful, for
-	// example, for resizing the terminal along with the user's by Terminal.Resize. Run waits for it to return.
+	// Started, if non-nil, is called with the terminal as soon as the program is running. For example, it can arrange
+	// for the terminal to be resized along with the user's by calling Terminal.Resize. Run waits until it has returned.
 	Started func(*acpterm.Terminal)
 
-	// AllowVariables lists the variables that a method may set in addition to policy.SafeVariables, in the form of
-	// policy.AllowVariables. If a method sets any others, Run fails without running anything. Otherwise, an agent
-	// could, for example, use LD_PRELOAD to load a library into the first program of the host's command line, which may
-	// be the very program that confines the agent. "*" allows all variables.
+	// AllowVariables lists variables a method may set in addition to policy.SafeVariables, as described in
+	// policy.AllowVariables, or "*" to allow all variables. If a method sets any other, Run fails without running
+	// anything. This is important because an agent could, for example, set LD_PRELOAD to load a library into the first
+	// program of the host's command line, which may be the very program used to confine the agent.
 	AllowVariables []string
 
-	// AllowLegacyCommand permits methods with a LegacyCommand, which may run any program the agent chooses. Unless it
-	// is set, Run fails for such methods without running anything.
+	// AllowLegacyCommand, if true, permits methods that have a LegacyCommand, which may be any program chosen by the
+	// agent. Otherwise, Run fails for such methods without running anything.
 	AllowLegacyCommand bool
 }
 
-// An Error is returned by Run if the user was not signed in. errors.Is and errors.As also find Err.
+// An Error is returned by Run if the user was not signed in. Use errors.Is and errors.As to examine Err.
 type Error struct {
 	// Method is the method's ID.
 	Method string
-	// Status is the program's exit status. It is nil if the program did not run or its exit was not observed.
+	// Status is the exit status of the program, or nil if the program did not run or its status is unknown.
 	Status *acpterm.TerminalExitStatus
-	// Err explains why the program did not run, was terminated, or left processes that could not be killed, in which
-	// case Status may be exit code 0. It is nil if the program exited on its own with some other status.
+	// Err, if non-nil, is the reason the program did not run, was terminated, or left processes which could not be
+	// killed. In the latter case, Status may be exit code 0. If nil, the program exited on its own with another status.
 	Err error
 }
 
-// Error implements the error interface. The message includes the method and either the reason or the status.
+// Error implements the error interface. The message includes the method along with either the reason or the status.
 func (e *Error) Error() string {
 	reason := "how it ended is not known"
 	switch {

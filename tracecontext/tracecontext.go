@@ -15,17 +15,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Context identifies the trace that a request belongs to. Each field is either a valid W3C header or empty.
+// A Context identifies the trace of a request. All fields are valid W3C headers, except that they may be empty.
 type Context struct {
-	// Parent is the traceparent: a version, the trace ID, the ID of the agent's span, and flags. For versions later
-	// than 00, it holds only the part common to all versions. It is empty if the request has nothing but Baggage.
+	// Parent is the traceparent, consisting of a version, the trace ID, the ID of the agent's span, and flags. If the
+	// version is later than 00, only the part common to all versions is included. It is empty if only Baggage is set.
 	Parent string
 	// State is the tracestate. It is always empty if Parent is.
 	State   string
 	Baggage string
 }
 
-// TraceID returns the trace ID as 32 hexadecimal digits, or an empty string if c is nil or has no Parent.
+// TraceID returns the trace ID as 32 hexadecimal digits. If c is nil or Parent is empty, it returns an empty string.
 func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -33,7 +33,7 @@ func (c *Context) TraceID() string {
 	return c.Parent[3:35]
 }
 
-// SpanID returns the ID of the agent's span as 16 hexadecimal digits, or an empty string if c is nil or has no Parent.
+// SpanID returns the ID of the agent's span as 16 hexadecimal digits. If c is nil or Parent is empty, so is the result.
 func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -44,9 +44,9 @@ func (c *Context) SpanID() string {
 // maxTraceValue is the limit for each value, in bytes. W3C Baggage asks for this size, W3C Trace Context for less.
 const maxTraceValue = 8192
 
-// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (see its
-// Extensibility page). It ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent,
-// and returns nil if nothing is left. In events, the _meta of a create request is found in Subject.Meta.
+// Read returns the values of the keys traceparent, tracestate and baggage, which are reserved by ACP for this purpose
+// (see its Extensibility page). Malformed values, values longer than 8 KiB, and any tracestate without a traceparent
+// are ignored. If no values remain, Read returns nil. For events, the _meta of the create request is in Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {

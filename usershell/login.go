@@ -18,22 +18,22 @@ import (
 	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 )
 
-// LoginOptions holds the options of LoginEnvironment. A nil *LoginOptions is equivalent to the zero value.
+// LoginOptions specifies optional settings for LoginEnvironment. The zero value is equivalent to a nil *LoginOptions.
 type LoginOptions struct {
-	// Shell is the absolute path of the shell: sh, bash, zsh, fish, or any other shell with their pipes, single quotes
-	// and options -l, -i and -c. It defaults to SHELL in Env, then to the user's shell in /etc/passwd, and then to
-	// /bin/sh. Shell is ignored on Windows.
+	// Shell specifies the absolute path of the shell. It can be sh, bash, zsh, fish, or another shell with the same
+	// pipes, single quotes and options -l, -i and -c. If empty, SHELL in Env is used, or else the user's shell in
+	// /etc/passwd, or else /bin/sh. On Windows, Shell is ignored.
 	Shell string
-	// Dir is the absolute path of the shell's starting directory. It defaults to the user's home, and is ignored on
-	// Windows.
+	// Dir specifies the initial working directory of the shell, as an absolute path. If empty, the user's home
+	// directory is used. On Windows, Dir is ignored.
 	Dir string
-	// Env is the shell's initial environment, as "NAME=value". If nil, the current process's environment is used.
+	// Env specifies the shell's initial environment, as "NAME=value". If nil, the current environment is used.
 	Env []string
 	// Timeout is the shell's maximum run time. The default is 10 seconds.
 	Timeout time.Duration
 }
 
-// A LoginEnv is the environment of a login shell. It is safe for concurrent use by multiple goroutines.
+// A LoginEnv represents the environment of a login shell. It is safe for concurrent use by multiple goroutines.
 type LoginEnv struct {
 	spec loginshell.Spec
 	env  []string
@@ -72,7 +72,7 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env returns the environment, with unique names, for use as acpterm.CommandOptions.Env. It may contain secrets.
+// Env returns the environment, for use as acpterm.CommandOptions.Env. Names are unique. It may contain secrets.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
 // Shell returns the shell's path, which is empty on Windows.
@@ -113,7 +113,7 @@ func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// A LoginFailure explains why an environment could not be read. It is an error that errors.Is can test for.
+// A LoginFailure describes why an environment could not be read. It is itself an error, for use with errors.Is.
 type LoginFailure string
 
 // The possible failures.
@@ -147,21 +147,21 @@ const (
 // Error implements the error interface.
 func (f LoginFailure) Error() string { return string(f) }
 
-// A LoginError is returned by LoginEnvironment and LoginEnv.In. It contains neither the shell's output nor the value of
-// any variable other than SHELL.
+// A LoginError is returned by LoginEnvironment and LoginEnv.In. For security reasons, it includes neither the output of
+// the shell nor the values of any variables except SHELL.
 type LoginError struct {
 	// Shell is the shell's path.
 	Shell   string
 	Failure LoginFailure
-	// Status is the shell's exit status. It is nil if unknown or unrelated to the failure.
+	// Status is the exit status of the shell, or nil if it is unknown or not related to the failure.
 	Status *acpterm.TerminalExitStatus
 	// PIDs lists the processes that were still running ten seconds after SIGKILL.
 	PIDs []int
-	// Err is the underlying error, if any, such as a system error or a context's cause.
+	// Err is the underlying error, if any, for example a system error or the cause of a context.
 	Err error
 }
 
-// Error implements the error interface. The message includes the shell, the failure and its details.
+// Error implements the error interface. The message includes the shell as well as the failure and its details.
 func (e *LoginError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "acpterm: login environment: %q: %s", e.Shell, string(e.Failure))
@@ -177,7 +177,7 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failure, the underlying error and the corresponding kind of acpterm.Error, for use by errors.Is.
+// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, so errors.Is works for all.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

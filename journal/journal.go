@@ -55,9 +55,8 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started appends the command's process to the command's file. It collects information about the process and then calls
-// unreaped. If that returns false, nothing is recorded, since pid may have been reused after the host reaped the
-// process.
+// Started appends the command's process to the command's file. It examines the process and then calls unreaped. If that
+// returns false, nothing is recorded, since pid may be reused once the host has reaped the process.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {

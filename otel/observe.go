@@ -23,7 +23,7 @@ type Options struct {
 	// MeterProvider records the metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
 	// Arguments, if true, includes the command's arguments in its span (process.command_args), as well as error texts
-	// as the status description. Note that both may contain secrets. The SDK can be used to limit their length.
+	// as the status description. Both may contain secrets and be of any length, though the SDK can limit that.
 	Arguments bool
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // A Bridge answers questions of a Manager with answers remembered from session/request_permission. The zero value is
-// ready to use. There is no need to close a Bridge, since it does not start any goroutines. Its methods are safe for
+// ready to use. A Bridge need not be closed, since it does not start any goroutines. Its methods are safe for
 // concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge must not be
 // copied after first use.
 type Bridge struct {
@@ -110,8 +110,7 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget discards any unused answers of a session. If a pending Answer's ctx was already done, its result is not
-// remembered.
+// Forget discards any unused answers of a session. Pending Answers whose ctx was already done are not remembered.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

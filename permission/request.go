@@ -25,8 +25,7 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// An Option represents an answer offered by the agent (schema type PermissionOption). All text is provided by the
-// agent.
+// An Option represents an answer offered by the agent, along with all of its text (schema type PermissionOption).
 type Option struct {
 	ID   string // unique in its request
 	Name string
@@ -59,8 +58,8 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 }
 
 // A Request represents the params of session/request_permission (schema type RequestPermissionRequest), with Title,
-// Kind and RawInput taken from the tool call. Agents may omit any of them if already sent in a session/update, in which
-// case Read leaves them empty. Hosts that keep track of tool calls should set them before calling any methods.
+// Kind and RawInput taken from the tool call. Agents may omit any of them if already sent in a session/update, so Read
+// may leave them empty. Hosts that keep track of tool calls should set them before calling any methods.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -69,8 +68,8 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the session's directory, in which commands run by default, as an absolute path. It should be set by the
-	// host, since Read does not. If empty, an answer for such a command is only used for create requests without a cwd.
+	// Dir is the absolute path of the session's directory, where commands run by default. It should be set by the host,
+	// since Read does not. If empty, an answer for such a command is only used for create requests without a cwd.
 	Dir string
 }
 
@@ -129,10 +128,9 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command to be run by the tool call, if known. This requires that Kind is "execute", and that
-// RawInput is an object whose "command" is either a line, an array consisting of the program and its arguments, or a
-// program, with the arguments in an array "args". RawInput may also include "cwd". All other members are ignored, but
-// included in Text.
+// Command returns the command to be run by the tool call, if known. This requires Kind to be "execute" and RawInput to
+// be an object whose "command" is a line, an array of the program and its arguments, or a program with a separate array
+// "args". RawInput may also include "cwd". All other members are ignored, but included in Text.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {

@@ -255,9 +255,8 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether err indicates that the user needs to sign in, that is, whether it is a *jsonrpc2.Error
-// with CodeRequired. Note that JSON-RPC allows this code for any server error. Therefore, callers should offer to sign
-// in, but not assume anything else.
+// IsRequired reports whether err indicates that the user must sign in first, that is, it is a *jsonrpc2.Error with
+// CodeRequired. Since JSON-RPC uses this code for any server error, offer to sign in, but assume nothing else.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

@@ -17,9 +17,8 @@ import (
 // Options specifies optional settings for Run. The zero value is ready to use and equivalent to a nil *Options.
 type Options struct {
 	// Manager, if non-nil, is used to run the program, so that it appears in the manager's views and its policies,
-	// sandbox, limits and records apply. If nil, Run uses its own manager without any of these, which, except on
-	// Windows, also leaves deliberately detached processes such as a browser running (see
-	// acpterm.Options.KeepDetached).
+	// sandbox, limits and records apply. If nil, Run uses its own manager without any of these. Except on Windows, it
+	// leaves deliberately detached processes such as a browser running (see acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
 	// Session specifies a session of the manager for the program, or a random one if it is empty. Run opens it using
@@ -27,7 +26,7 @@ type Options struct {
 	// must not be one of the agent's sessions, since that would allow the agent to read the terminal.
 	Session acpterm.SessionID
 
-	// PTY specifies the size and TERM of the terminal. It is always considered to be attended.
+	// PTY specifies the size and TERM of the terminal. Attended need not be set, as it is always assumed.
 	PTY acpterm.PTYOptions
 
 	// Started, if non-nil, is called with the terminal as soon as the program is running. For example, it can arrange
@@ -40,8 +39,8 @@ type Options struct {
 	// program of the host's command line, which may be the very program used to confine the agent.
 	AllowVariables []string
 
-	// AllowLegacyCommand, if true, permits methods that have a LegacyCommand, which may be any program chosen by the
-	// agent. Otherwise, Run fails for such methods without running anything.
+	// AllowLegacyCommand, if true, permits methods with a LegacyCommand, which may be any program chosen by the agent.
+	// Otherwise, Run fails for such methods without running anything.
 	AllowLegacyCommand bool
 }
 

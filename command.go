@@ -24,7 +24,7 @@ type Command struct {
 	Dir string
 	// Env is the complete environment of the command, as NAME=value pairs without duplicates. It may contain secrets.
 	Env []string
-	// ShellLine is the line to be run by the shell, if any. It is always the same as the last element of Args.
+	// ShellLine is the line to be run by the shell, which is also the last of Args. If no shell is used, it is empty.
 	ShellLine string
 }
 

@@ -89,7 +89,7 @@ type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }
 
-// Wrapped is returned by a Sandbox and describes the command to start instead of the allowed one.
+// Wrapped represents a command wrapped by a Sandbox, to be started instead of the original command.
 type Wrapped struct {
 	// Command specifies the command to start. Only its Path, Args, Dir and Env fields are used. Since the confining
 	// program is not confined itself, Env must not contain any of the command's variables that can affect a program,

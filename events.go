@@ -25,7 +25,7 @@ func (s *Subject) subject() *Subject { return s }
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are those of the Command. Values of environment variables are never included.
+	// Path, Args, Dir and ShellLine are copied from the Command. Events never include the values of its variables.
 	Path      string
 	Args      []string
 	Dir       string
@@ -48,7 +48,7 @@ type DecisionEvent struct {
 	Requested, Time time.Time
 	// Asked and Answered are the times at which Options.Approve was called and returned, if it was called at all.
 	Asked, Answered time.Time
-	// Verdict is either VerdictAllow or VerdictDeny. Without any policies, all commands are allowed.
+	// Verdict is either VerdictAllow or VerdictDeny. If no policy is set, all commands are allowed.
 	Verdict Verdict
 	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
@@ -86,7 +86,7 @@ type EndEvent struct {
 	// children it has waited for. They are only available on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err, if non-nil, is the reason an allowed command was not run. Then only Subject and Ended are set as well.
+	// Err, if non-nil, is the reason an allowed command was not run. In this case, only Subject and Ended are set.
 	Err error
 }
 

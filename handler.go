@@ -365,7 +365,7 @@ func (h *Handler) untrack(t *Terminal) {
 
 // Close cancels any pending calls to Create and releases all terminals created through the Handler, returning the
 // joined errors of Manager.Release once they are gone. Responses to pending requests are still sent if the agent reads,
-// but new requests fail with ErrClosing. Close is also called when the connection is closed. Later calls wait, too.
+// but new requests fail with ErrClosing. Close is called when the connection is closed. Subsequent calls also wait.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true

@@ -27,7 +27,7 @@ type TerminalInfo struct {
 	Meta        Meta
 	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
-	// Size is the size of the PTY, or the size set by the owner of an attached terminal. It is nil if there is neither.
+	// Size is the size of the PTY or, for an attached terminal, the size set by its owner, if any.
 	Size *TerminalSize
 	// Created is the time the terminal was created. Started and Ended are set once the command has started and exited.
 	Created, Started, Ended time.Time
@@ -71,7 +71,7 @@ type Stats struct {
 	// Terminals is the number of terminals that count towards MaxTerminals. Terminals being released are included until
 	// their process trees are gone. Running is the number of commands currently running.
 	Terminals, Running int
-	// Sessions is the number of sessions, including those with terminals that were not opened or are already closed.
+	// Sessions is the number of sessions, including any unopened or closed sessions that still have terminals.
 	Sessions int
 	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the
 	// amount currently in use, not including released terminals.

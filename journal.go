@@ -9,7 +9,7 @@ import (
 )
 
 // A Journal records commands that may still be running, so that they can be found if the host crashes. Its methods may
-// be called concurrently, but not for the same terminal. If one panics, this is logged and treated as an error.
+// be called concurrently, but not for the same terminal. Panics are logged and treated as errors.
 type Journal interface {
 	// Begin records a command before it starts. The command is recorded as it was before a Sandbox rewrites it. Its Env
 	// is nil, since it may contain secrets. If Begin fails, nothing is started and Create fails with ErrInternal.

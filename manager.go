@@ -248,7 +248,7 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions, oldest first, including those starting but not those released.
+// Terminals returns the terminals of all sessions, oldest first. This includes those starting, but not those released.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()

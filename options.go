@@ -39,8 +39,8 @@ type CommandOptions struct {
 	// with a Runner, sh -c. If the shell is not found, Create fails with ErrInternal and Field "CommandOptions.Shell".
 	Shell *Shell
 
-	// ShellLines controls whether a command without arguments is run as a shell line. By default, ShellAuto is used,
-	// which means that it is if it looks like a shell line and is not a program.
+	// ShellLines controls whether a command without arguments is run as a shell line. By default, ShellAuto is used, in
+	// which case it must look like a shell line and not be a program.
 	ShellLines ShellMode
 
 	// PTY, if non-nil, specifies a PTY for the command to run on. It cannot be used with a Runner. If nil, the
@@ -52,7 +52,7 @@ type CommandOptions struct {
 	Limits *Limits
 
 	// Sandbox, if non-nil, is used to confine the command. It is called after the policy has allowed the command, just
-	// before it starts, and may rewrite it. If this fails, Create fails. Sandbox cannot be used with a Runner.
+	// before it starts, and may rewrite it. If it fails, Create fails. It cannot be used with a Runner.
 	Sandbox Sandbox
 
 	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
@@ -64,7 +64,7 @@ type CommandOptions struct {
 	// group. If the host has no console, the step is skipped without waiting. On a PTY, it closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum duration of the command before its process tree is terminated. The default is NoTimeout.
+	// Timeout is the maximum duration for running the command before its tree is terminated. The default is NoTimeout.
 	Timeout time.Duration
 
 	// OutputByteLimit is the number of bytes of output to keep for requests without a limit. The default is 1 MiB.

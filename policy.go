@@ -46,7 +46,7 @@ type Proposal struct {
 	// Roots is SessionOptions.Roots with all symbolic links resolved, or nil if it is not set.
 	Roots []string
 	// Requested is the request received from the agent. Note that only the variables in its Env were set by the agent.
-	// All others in Command.Env are the host's.
+	// All other variables in Command.Env come from the host.
 	Requested CreateTerminalRequest
 	// PTY is a copy of the PTYOptions for the command, or nil if it will not be run on a PTY.
 	PTY *PTYOptions
@@ -73,12 +73,12 @@ func (p Proposal) DirWithin(dirs ...string) bool {
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether the command will be run by Options.Runner. If so, all paths refer to files on its side.
+// Remote reports whether the command will be run by Options.Runner. If so, all paths refer to files of the Runner.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
 // LookPath searches for the named program in the PATH inherited by commands, regardless of any variables set by the
-// agent, and returns its path with symbolic links resolved. The error is ErrCommandNotFound or ErrNotExecutable. With a
-// Runner, LookPath blocks until the Runner has responded or ctx is done.
+// agent, and returns its path with symbolic links resolved. It returns ErrCommandNotFound or ErrNotExecutable if that
+// fails. With a Runner, LookPath blocks until the Runner has responded or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -89,7 +89,7 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 }
 
 // RealDir returns the given directory with any symbolic links resolved. It must be an absolute path on the machine that
-// runs the command. The error is either ErrInvalidParams with Field "dir" or the one returned by the Runner.
+// runs the command. If this fails, RealDir returns ErrInvalidParams with Field "dir", or the Runner's error.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -144,7 +144,7 @@ type Decision struct {
 	Verdict Verdict
 	// Rule is the name of the rule that led to the decision, if any. It is included in events and questions.
 	Rule string
-	// Reason explains the decision, either to the agent if the command is denied, or to the user as part of a question.
+	// Reason is an optional explanation. It is sent to the agent if the command is denied, or shown in a question.
 	Reason string
 	// Change, if non-nil, is another command to be run instead. It is submitted to all policies again. If the verdict
 	// is VerdictDeny, Change is ignored.
@@ -249,8 +249,8 @@ const (
 
 var approvalNames = [...]string{"reject_once", "allow_once", "allow_session", "allow_always", "reject_always"}
 
-// String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always". If it is unknown, the
-// result is like "Approval(9)". All but "allow_session" are values of the schema type PermissionOptionKind.
+// String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always". Unknown values are
+// formatted like "Approval(9)". All but "allow_session" are values of the schema type PermissionOptionKind.
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
 // allows reports whether an answer allows the command. An unknown one does not.

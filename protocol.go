@@ -28,7 +28,7 @@ const (
 // agent chooses it in session/new.
 type SessionID string
 
-// A TerminalID identifies a terminal (schema type TerminalId). The Manager uses "term_" followed by a ULID.
+// A TerminalID identifies a terminal (schema type TerminalId). The Manager generates it as "term_" followed by a ULID.
 type TerminalID string
 
 // Meta represents the _meta object reserved by ACP for extensions, as described on its Extensibility page. Values are

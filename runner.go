@@ -318,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns immediately if the state of the tree is not known. To find out why, use lost.
+// End returns immediately if the state of the tree is not known. See lost for the reason.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil

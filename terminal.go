@@ -60,7 +60,7 @@ var stateNames = [...]string{
 // alive reports whether the command has started and has not ended.
 func (s State) alive() bool { return s == StateRunning }
 
-// String returns the name of the state, for example "running". If it is unknown, the result is like "State(9)".
+// String returns the name of the state, such as "running". Unknown states are formatted like "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
 // A Terminal represents a command and its output, regardless of whether the command is still running. It is created by

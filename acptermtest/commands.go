@@ -59,7 +59,7 @@ func (c Commands) Base(context.Context) (acpterm.Base, error) {
 // RealDir returns dir, cleaned. There are no symbolic links to resolve.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns the path of a program. If it is not part of any key, the error is acpterm.ErrCommandNotFound.
+// LookPath returns the path of a program, or acpterm.ErrCommandNotFound if no key refers to it.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {

@@ -23,7 +23,7 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 
 // Head is the beginning of a command's output.
 type Head struct {
-	// Text is the text itself, which is valid UTF-8 and ends with a complete character. End is the offset of its end.
+	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset of its end.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
 	// OutputStart is the offset of the start of TerminalOutputResponse.Output. If it is greater than End, the bytes in

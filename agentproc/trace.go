@@ -34,7 +34,7 @@ func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	}
 }
 
-// Read reads from the underlying connection. It must not be called concurrently with itself.
+// Read reads from the underlying connection. Only one goroutine at a time may call Read.
 func (c *tracedConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	c.received.add(p[:max(n, 0)])
@@ -45,7 +45,7 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 }
 
 // Write writes to the underlying connection, after calling the hook to ensure that a line is traced before its answer.
-// It must not be called concurrently with itself.
+// Only one goroutine at a time may call Write.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)
 	return c.ReadWriteCloser.Write(p)

@@ -43,7 +43,7 @@ const maxSize = 64 << 10
 
 // A Choice is the user's response to a Request.
 type Choice struct {
-	// Option is the option selected by the user. Any value other than one of the request's options means no answer.
+	// Option is the option selected by the user. A value not among the request's options means no answer.
 	Option Option
 	// By names the user who answered. It is recorded as acpterm.Answer.By.
 	By string
@@ -110,7 +110,7 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget discards any unused answers of a session. Pending Answers whose ctx was already done are not remembered.
+// Forget discards any unused answers of a session. Pending calls to Answer do not add any if their ctx was done.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

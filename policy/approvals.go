@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget discards all answers given for a session. Sessions closed by CloseSession do not require this.
+// Forget discards all answers given for a session. It need not be called for sessions closed by CloseSession.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -33,7 +33,7 @@ type Rules struct {
 
 // A Rule specifies a verdict for all commands that match all of its conditions.
 type Rule struct {
-	// Name is a non-empty name for the rule. It is used as the Rule field of decisions.
+	// Name is the name of the rule, which must not be empty. It is used as the Rule field of decisions.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
 	// Reason optionally explains the verdict to the agent or the user. It is used as the Reason field of decisions.

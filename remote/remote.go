@@ -72,7 +72,7 @@ type Progress struct {
 	Step Step
 	// System and Arch are the GOOS and GOARCH values of the remote side. They are empty until known.
 	System, Arch string
-	// Copied and Size are numbers of bytes. They are only set while the helper is being copied.
+	// Copied and Size report progress, in bytes. They are only set while the helper is being copied.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

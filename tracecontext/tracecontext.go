@@ -15,7 +15,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Context identifies the trace of a request. All fields are valid W3C headers, except that they may be empty.
+// A Context identifies the trace of a request. Each field is either empty or contains a valid W3C header.
 type Context struct {
 	// Parent is the traceparent, consisting of a version, the trace ID, the ID of the agent's span, and flags. If the
 	// version is later than 00, only the part common to all versions is included. It is empty if only Baggage is set.
@@ -25,7 +25,7 @@ type Context struct {
 	Baggage string
 }
 
-// TraceID returns the trace ID as 32 hexadecimal digits. If c is nil or Parent is empty, it returns an empty string.
+// TraceID returns the trace ID as 32 hexadecimal digits. If c is nil or has no Parent, it returns the empty string.
 func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -33,7 +33,7 @@ func (c *Context) TraceID() string {
 	return c.Parent[3:35]
 }
 
-// SpanID returns the ID of the agent's span as 16 hexadecimal digits. If c is nil or Parent is empty, so is the result.
+// SpanID returns the ID of the agent's span as 16 hexadecimal digits. If c is nil or has no Parent, it returns "".
 func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""

@@ -177,7 +177,7 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, so errors.Is works for all.
+// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, for use with errors.Is.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

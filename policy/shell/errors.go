@@ -45,8 +45,8 @@ type Error struct {
 	Kind Kind
 	// Reason describes the problem.
 	Reason string
-	// Line and Column are the position of the start of the rejected text, both starting at 1, with Column in bytes. For
-	// text inside the TEXT of `sh -c TEXT`, they are the position of the start of TEXT.
+	// Line and Column give the position of the start of the rejected text, both starting at 1. Column is in bytes. For
+	// text inside the TEXT of `sh -c TEXT`, they refer to the start of TEXT.
 	Line, Column uint
 	// Text is the rejected part of the line. Note that it is provided by the agent and may be long.
 	Text string

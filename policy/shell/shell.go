@@ -56,7 +56,7 @@ type Arg struct {
 type Assignment struct {
 	Name  string
 	Value Arg
-	// Unset indicates that the variable is removed. If true, Value is always empty.
+	// Unset reports whether the variable is removed instead of being set, in which case Value is empty.
 	Unset bool
 }
 
@@ -65,7 +65,7 @@ type Assignment struct {
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
-	// Path is the path of the file. Note that for bash, /dev/tcp/HOST/PORT is a connection instead.
+	// Path is the path of the file. Note that bash treats /dev/tcp/HOST/PORT as a network connection instead.
 	Path Arg
 }
 

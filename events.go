@@ -30,7 +30,7 @@ type Subject struct {
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the command's PID on the machine where it runs, or 0 if unknown. Local commands lead their own session.
+	// PID is the command's PID on the machine where it runs, or 0 if unknown. A local command leads its own session.
 	PID int
 	// Attached reports whether the terminal was created by Handler.Attach, in which case no policy was consulted.
 	Attached bool

@@ -118,7 +118,7 @@ func (b *Bridge) Forget(session acpterm.SessionID) {
 }
 
 // Approve returns a function suitable for Options.Approve, which uses each remembered answer at most once and calls
-// next for all other questions. If next is nil, they are answered with a denial.
+// next for all other questions. If next is nil, such questions are denied.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

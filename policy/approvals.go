@@ -91,7 +91,7 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 }
 
 // Approve returns a function suitable for acpterm.Options.Approve which calls ask and remembers any answer that applies
-// more than once. The answer is not remembered if the context is done by then.
+// more than once. If the context is done when ask returns, the answer is not remembered.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

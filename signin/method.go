@@ -30,7 +30,7 @@ type Method struct {
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env specifies variables to add to the agent's environment, replacing any with the same names, which are unique.
+	// Env specifies variables which override those used to start the agent. It does not contain duplicate names.
 	Env []acpterm.EnvVariable
 	// LegacyCommand, if non-nil, specifies an arbitrary command line to be run instead of the agent's program, in which
 	// case Args is nil. It is used by agents that follow the earlier convention of _meta["terminal-auth"]. For methods

@@ -9,7 +9,7 @@ import (
 )
 
 // Content represents a terminal in the content of a tool call (schema type ToolCallContent with the type "terminal").
-// It must be added before releasing the terminal, after which the client continues to show its output.
+// It must be added before releasing the terminal. The client continues to show the output after that.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta

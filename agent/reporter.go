@@ -229,7 +229,7 @@ func (r *Reporter) progressLocked() {
 }
 
 // Close stops all reports and waits for their goroutines to exit. The terminals are not affected. It does not wait for
-// a write that is blocked because the client does not read. Such a write returns when the connection is closed.
+// a write blocked by a client that does not read. Such a write returns when the connection is closed.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

@@ -12,11 +12,11 @@ import (
 // RunOptions specifies optional settings for Client.Run. The zero value is ready to use.
 type RunOptions struct {
 	// Timeout is the maximum amount of time the command may run after the client has responded to terminal/create. A
-	// zero value means no timeout, in which case only ctx limits it.
+	// zero value means no timeout, so it may run until ctx is done.
 	Timeout time.Duration
 	// Created, if non-nil, is called with the new terminal. It is typically used to show the terminal in a tool call
 	// (see Terminal.Content). Although the command and its timeout have already been started, Run does nothing until
-	// Created returns, and in particular does not kill a command that has timed out.
+	// Created returns, and in particular does not kill a command whose timeout has expired.
 	Created func(*Terminal)
 }
 

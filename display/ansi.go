@@ -19,8 +19,8 @@ import (
 // Other bytes of invalid UTF-8 are kept.
 func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
-// An ANSIStripper is like StripANSI, but for text that is processed in chunks, which may be split at any point. The
-// zero value is ready to use. It is not safe for concurrent use.
+// An ANSIStripper is like StripANSI, but for text arriving in chunks, which may be split at any point. The zero value
+// is ready to use. It is not safe for concurrent use.
 type ANSIStripper struct {
 	// KeepColours, if true, preserves colours and attributes such as bold (SGR), except for blinking and concealed
 	// text. To allow callers to insert text before any line or chunk, the stripper writes its own sequences and resets

@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// An Attached allows the owner of a terminal to provide the output and exit status of the command. It is safe for
-// concurrent use by multiple goroutines. After the terminal has been released, its methods have no effect.
+// An Attached lets the owner of a terminal supply the output and exit status of its command. Once the terminal has been
+// released, the methods have no effect. An Attached is safe for concurrent use by multiple goroutines.
 type Attached struct {
 	terminal *Terminal
 	owner    *attached
@@ -144,8 +144,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe updates the terminal's Command, Size and Meta to those of about and replaces its cancel function, which is
-// called by Terminal.Kill to ask the owner to stop the command. If cancel is nil, Kill returns ErrNotCancellable.
+// Describe sets the terminal's Command, Size and Meta to the ones in about, and replaces its cancel function.
+// Terminal.Kill calls cancel to ask the owner to stop the command, or returns ErrNotCancellable if cancel is nil.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -153,11 +153,11 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
-// Write appends p to the output. If the terminal has already been released, it returns os.ErrClosed.
+// Write appends p to the output, or returns os.ErrClosed if the terminal has already been released.
 func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
-// Replace replaces the entire output with p. If the existing output is a prefix of p, only the remainder of p is
-// appended; otherwise, followers receive a Chunk with its Replaced field set.
+// Replace sets the output to p. If p begins with the existing output, the rest of p is simply appended. Otherwise,
+// followers receive a Chunk with Replaced set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {
@@ -166,7 +166,7 @@ func (a *Attached) Replace(p []byte) {
 	a.Write(rest)
 }
 
-// Extends reports whether the existing output is a prefix of p. If so, rest is the remainder of p; otherwise, it is p.
+// Extends reports whether p begins with the existing output. If so, rest is the remainder of p; otherwise, rest is p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
@@ -192,8 +192,8 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// Attached reports whether the terminal was created by Handler.Attach, in which case the command is run by its owner,
-// such as the agent. Kill can only ask the owner to stop the command, and releasing the terminal does not stop it.
+// Attached reports whether the terminal was created by Handler.Attach. If so, the command is run by the terminal's
+// owner, such as the agent. Kill can only ask the owner to stop it, and releasing the terminal leaves it running.
 func (t *Terminal) Attached() bool {
 	_, ok := t.behind().(*attached)
 	return ok

@@ -8,9 +8,9 @@ import "fmt"
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
 
-// ClientCapabilities contains the fields related to terminals of the schema type of the same name. It is encoded as the
-// JSON value of clientCapabilities in initialize. Callers with their own type for that should copy the Terminal and
-// Auth fields. The zero value represents a client that does not support terminals.
+// ClientCapabilities holds the terminal-related fields of the schema type of the same name. A client sends it in
+// initialize, as the JSON value of clientCapabilities. If you have your own type for that value, copy the Terminal and
+// Auth fields to it. The zero value means that the client does not support terminals.
 type ClientCapabilities struct {
 	// Terminal indicates that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
@@ -19,7 +19,7 @@ type ClientCapabilities struct {
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities specifies the ways in which users can sign in to the agent (schema type AuthCapabilities).
+// AuthCapabilities describes how users can sign in to the agent (schema type AuthCapabilities).
 type AuthCapabilities struct {
 	// Terminal reports whether the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
@@ -39,8 +39,8 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 }
 
-// A CapabilityError is returned when a terminal/* method is called even though the client did not advertise support for
-// terminals. It is sent to the agent as the data of an error with code -32601.
+// A CapabilityError is returned for terminal/* methods if the client has not advertised support for terminals. The
+// agent receives it as the data of an error with code -32601.
 type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`

@@ -14,17 +14,17 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Command represents a command whose program, directory and environment have been resolved.
+// A Command is a command to run, with its program, directory and environment already resolved.
 type Command struct {
 	// Path is the absolute path of the executable.
 	Path string
 	// Args holds command line arguments, including the name of the program as Args[0], as in exec.Cmd.
 	Args []string
-	// Dir is the absolute path of the working directory. It may be empty only if Options.Runner chooses the directory.
+	// Dir is the absolute path of the working directory, or empty if Options.Runner chooses the directory.
 	Dir string
 	// Env is the complete environment of the command, as NAME=value pairs without duplicates. It may contain secrets.
 	Env []string
-	// ShellLine is the line to be run by the shell, which is also the last of Args. If no shell is used, it is empty.
+	// ShellLine is the line passed to the shell as its last argument. It is empty if the command does not use a shell.
 	ShellLine string
 }
 
@@ -42,8 +42,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String returns the shell line if a shell is used; otherwise, it returns the arguments, with quotes added if needed.
-// The text is provided by the agent, so callers should pass it to display.Visible before printing it.
+// String returns the shell line or, for a command without a shell, the arguments, quoted where necessary. Since the
+// text comes from the agent, pass it to display.Visible before printing it.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -68,8 +68,8 @@ type Shell struct {
 	// lookup happens where the Runner runs commands. On Windows, a name refers to an .exe file, "cmd" to the system's
 	// own, and "bash" never to the WSL launcher. If empty, the system's shell is used, and Args must be empty.
 	Program string
-	// Args specifies the arguments preceding the shell line, the last of them being the option that takes it. For most
-	// shells, this is "-c". Since cmd.exe is passed the line unescaped, its Args must include "/s" and end with "/c".
+	// Args specifies the arguments in front of the shell line, ending with the option that introduces it, which is "-c"
+	// for most shells. Since cmd.exe receives the line unescaped, its Args must include "/s" and end with "/c".
 	Args []string
 }
 
@@ -99,8 +99,8 @@ func (s Shell) cannotRun(err error) error {
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
 }
 
-// ShellMode controls when the command of a request is treated as a line for CommandOptions.Shell, as opposed to the
-// name of a program. A command with arguments is never treated as a shell line.
+// A ShellMode determines whether the command of a request is a line for CommandOptions.Shell or the name of a program.
+// Commands with arguments are never treated as shell lines.
 type ShellMode int
 
 const (

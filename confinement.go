@@ -20,25 +20,25 @@ import (
 //
 // Limits cannot be enforced on macOS and FreeBSD.
 type Limits struct {
-	// CPUTime is the maximum amount of CPU time for each process, or for the entire tree if EnforcedLimit.Tree is set.
-	// It is rounded up to a whole number of seconds. If a process exceeds it, the process is sent SIGXCPU and, one
-	// second later, SIGKILL. On Windows, the entire tree is terminated, and only user-mode time is counted.
+	// CPUTime limits the CPU time of each process, or of the entire tree if EnforcedLimit.Tree is set. It is rounded up
+	// to whole seconds. A process that exceeds it receives SIGXCPU, and SIGKILL one second later. On Windows, only
+	// user-mode time counts, and exceeding the limit terminates the entire tree.
 	CPUTime time.Duration
-	// Memory is the maximum size in bytes of the address space of each process. If EnforcedLimit.Tree is set, as it is
-	// on Windows and with Options.Cgroup, it is the maximum memory of the entire tree. Note that programs reserve much
-	// more address space than they use. For example, Go, Java and JavaScript programs typically reserve gigabytes.
+	// Memory limits the address space of each process, in bytes. If EnforcedLimit.Tree is set, as it is on Windows and
+	// with Options.Cgroup, it limits the memory of the entire tree instead. Note that programs reserve much more
+	// address space than they use. Go, Java and JavaScript programs, for example, typically reserve gigabytes.
 	Memory int64
-	// Processes is the maximum number of processes in the tree, including threads on Linux. If neither a cgroup nor a
-	// job object is used, it is set as an rlimit, which counts every process the user is running on the machine. Linux
-	// does not apply it to root or processes with CAP_SYS_RESOURCE or CAP_SYS_ADMIN, so such hosts should use a cgroup.
+	// Processes limits the number of processes in the tree. On Linux, threads count as well. Without a cgroup or a job
+	// object, it is set as an rlimit, which counts every process the user is running on the machine. Linux does not
+	// apply it to root or processes with CAP_SYS_RESOURCE or CAP_SYS_ADMIN, so such hosts should use a cgroup.
 	Processes int
-	// OpenFiles is one more than the maximum file descriptor a process may open. It is not supported on Windows.
+	// OpenFiles is one greater than the highest file descriptor a process may open. It is not supported on Windows.
 	OpenFiles int
-	// FileSize is the maximum size in bytes of files written by a process. Attempting to write more causes the process
-	// to be sent SIGXFSZ. FileSize is not supported on Windows.
+	// FileSize limits the size of the files that a process writes, in bytes. A process attempting to write beyond the
+	// limit receives SIGXFSZ. FileSize is not supported on Windows.
 	FileSize int64
-	// Nice specifies the value to be added to the nice value of each process, from 1 to 19. The higher it is, the lower
-	// the priority. On Windows, the priority class is below normal for values up to 9, and idle for higher values.
+	// Nice is added to the nice value of each process and ranges from 1 to 19. The higher it is, the lower the
+	// priority. On Windows, values up to 9 select the below-normal priority class, and higher values the idle class.
 	Nice int
 }
 
@@ -46,12 +46,12 @@ type Limits struct {
 type EnforcedLimit struct {
 	// Name is the name of a field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize" or "Nice".
 	Name string
-	// Value is given in the unit of the field, or in seconds for CPUTime. It may be reduced by the host's own limit.
+	// Value is the limit in the unit of that field, or in seconds for CPUTime. The host's own limit may reduce it.
 	Value int64
 	// By names the enforcing mechanism: "rlimit", "cgroup", "job object" or "priority".
 	By string
-	// Tree reports whether the limit applies to the process tree as a whole, rather than to each of its processes. In
-	// the latter case, Processes is an exception, because its rlimit covers all processes of the user.
+	// Tree reports whether the limit applies to the process tree as a whole rather than to each process separately. The
+	// exception is Processes as an rlimit, which covers all processes of the user although Tree is false.
 	Tree bool
 }
 
@@ -83,23 +83,23 @@ func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 	return asked, nil
 }
 
-// A Sandbox confines commands. Wrap is called immediately before an allowed command is started, and returns the command
-// to run instead. If it returns an error, Create fails and nothing is run. It may be called concurrently.
+// A Sandbox confines commands. Just before an allowed command is started, Wrap is called and returns the command to run
+// instead. If Wrap fails, so does Create, and nothing is run. Wrap may be called concurrently.
 type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }
 
-// Wrapped represents a command wrapped by a Sandbox, to be started instead of the original command.
+// Wrapped is a command returned by a Sandbox, to be started instead of the original command.
 type Wrapped struct {
-	// Command specifies the command to start. Only its Path, Args, Dir and Env fields are used. Since the confining
-	// program is not confined itself, Env must not contain any of the command's variables that can affect a program,
-	// such as LD_PRELOAD, and Args must not contain secrets.
+	// Command is the command to start. Only its Path, Args, Dir and Env fields are used. The confining program is not
+	// confined itself, so Env must not contain any of the original command's variables that can affect programs, such
+	// as LD_PRELOAD. Args must not contain secrets.
 	Command Command
-	// Files specifies open files to be inherited by the new process, with entry i becoming file descriptor 3+i. The
-	// Manager closes them after the process has started. Files is not supported on Windows.
+	// Files lists open files for the new process to inherit. Entry i becomes file descriptor 3+i. The Manager closes
+	// the files once the process has started. Files is not supported on Windows.
 	Files []*os.File
-	// PIDNamespace indicates that the command runs in its own Linux PID namespace, whose first process exits along with
-	// the started process, causing the kernel to kill everything in it. A process outside the namespace is then not
-	// considered part of the tree merely for having the output open, since the command can pass it to any process.
+	// PIDNamespace indicates that the command runs in its own Linux PID namespace. The namespace's first process must
+	// exit along with the started process, so that the kernel kills everything in it. Since the command can pass its
+	// output to any process, those outside are then not considered part of the tree just because they have it open.
 	PIDNamespace bool
 }

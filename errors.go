@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Kind describes the general nature of an Error. It is itself an error, so it can be used with errors.Is, for example
-// errors.Is(err, acpterm.ErrTerminalNotFound). It is sent to the agent as "kind" in the error's data.
+// A Kind classifies an Error. It is itself an error, for use with errors.Is, for example errors.Is(err,
+// acpterm.ErrTerminalNotFound). The agent receives it as "kind" in the error's data.
 type Kind string
 
 // The kinds of error.
@@ -61,21 +61,21 @@ const (
 // Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error records a failed operation and the reason for the failure. Fields that do not apply are left empty. For
-// security reasons, it never contains the value of an environment variable.
+// An Error describes a failed operation and the reason for the failure. Fields that do not apply are left empty. For
+// security reasons, an Error never contains the value of an environment variable.
 type Error struct {
-	// Op is the operation which caused the error, such as "create", "wait", "kill", "release" or "open session", or a
-	// method name such as "terminal/output". Other packages may use others, such as "start agent" in agentproc.
+	// Op is the operation that failed, such as "create", "wait", "kill", "release" or "open session", or the name of a
+	// method such as "terminal/output". Other packages add their own, such as "start agent" in agentproc.
 	Op   string
 	Kind Kind
-	// Field is the name of the invalid field in the request, such as "cwd" or "env[2].name". For ErrInternal, it is the
-	// option at fault, such as "SessionOptions.Roots[1]", or a limit that cannot be enforced, such as "Limits.Memory".
+	// Field names the invalid field of a request, such as "cwd" or "env[2].name". For ErrInternal, it names the option
+	// at fault, such as "SessionOptions.Roots[1]", or a limit that cannot be enforced, such as "Limits.Memory".
 	Field string
-	// Reason is a description of the cause, for example the reason given by a policy that denied the command.
+	// Reason describes the cause, such as the reason given by the policy that denied the command.
 	Reason string
 	// Rule is the name of the policy rule that denied the command.
 	Rule string
-	// Command is the requested command. The arguments are only included if the command was denied.
+	// Command is the requested command. Its arguments are only included if the command was denied.
 	Command string
 
 	SessionID  SessionID
@@ -93,7 +93,7 @@ type Error struct {
 	Err error
 }
 
-// Error implements the error interface. The message includes the operation, its subject and the reason.
+// Error returns a message with the operation, its subject and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")

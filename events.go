@@ -13,10 +13,10 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// An Event is passed to Options.Record and to hooks added by Manager.Observe. The concrete type is one of
-// *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or *ResizeEvent. For each
-// command, events are sent in that order, except that a SurvivorsEvent may come before the EndEvent. Any InputEvents
-// and ResizeEvents, which are specific to PTYs, may be sent at any time after the StartEvent.
+// An Event describes something that happened to a command. It is passed to Options.Record and to the hooks added with
+// Manager.Observe, as a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or
+// *ResizeEvent. The events of a command arrive in this order, except that a SurvivorsEvent may precede the EndEvent.
+// InputEvents and ResizeEvents only occur with a PTY, at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
@@ -30,30 +30,30 @@ type Subject struct {
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the command's PID on the machine where it runs, or 0 if unknown. A local command leads its own session.
+	// PID is the command's PID on the machine where it runs, or 0 if unknown. A local command is a session leader.
 	PID int
 	// Attached reports whether the terminal was created by Handler.Attach, in which case no policy was consulted.
 	Attached bool
-	// Meta is the _meta object of the create request. It is provided by the agent and may contain anything, including a
-	// trace context, which can be read using package tracecontext. Callers must not modify it.
+	// Meta is the _meta object of the create request. It comes from the agent and may contain anything, including a
+	// trace context for package tracecontext to read. Callers must not modify it.
 	Meta Meta
 }
 
 // DecisionEvent records whether a command was allowed to run. It is sent once for every command that could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is the same as Proposal.Name. If a policy was consulted, symbolic links in Path have been resolved.
+	// Name is Proposal.Name. Path may end differently, since its symbolic links are resolved if a policy is consulted.
 	Name string
-	// Requested is the time at which Create was called, and Time is the time of the decision.
+	// Requested is when Create was called, and Time is when the decision was made.
 	Requested, Time time.Time
-	// Asked and Answered are the times at which Options.Approve was called and returned, if it was called at all.
+	// Asked and Answered are when Options.Approve was called and returned. Both are zero if it was not called.
 	Asked, Answered time.Time
-	// Verdict is either VerdictAllow or VerdictDeny. If no policy is set, all commands are allowed.
+	// Verdict is either VerdictAllow or VerdictDeny. Without a policy, all commands are allowed.
 	Verdict Verdict
 	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
-	// Approval and Approver contain the Approval and By fields of the Answer. Note that the Answer may have been
-	// remembered from an earlier question. If the policies did not ask for approval, both are empty.
+	// Approval and Approver are copied from the Answer, which may have been remembered from an earlier question. Both
+	// are empty if the policies did not ask for approval.
 	Approval, Approver string
 	// Variables lists the names of environment variables set by the request.
 	Variables []string
@@ -69,29 +69,29 @@ type StartEvent struct {
 	Terminal *Terminal
 }
 
-// EndEvent is sent when a command has exited, exactly once for each allowed command, regardless of whether Create
-// failed or was cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is
-// delayed until that has completed.
+// EndEvent is sent when a command has exited. Each allowed command gets exactly one, even if Create failed or was
+// cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is delayed until
+// that is complete.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
 	// Status is the exit status of the command, or nil if it could not be determined.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes written so far, including Dropped bytes which exceeded the output limit.
+	// Bytes is the number of bytes written so far, and Dropped is how many of them exceeded the output limit.
 	Bytes, Dropped int64
 	// Survivors lists the PIDs of processes still running in the tree.
 	Survivors []int
-	// CPUTime and PeakMemory are the total CPU time and the peak resident memory in bytes of the process and any of its
-	// children it has waited for. They are only available on Linux.
+	// CPUTime is the total CPU time and PeakMemory the peak resident memory, in bytes, of the process and those of its
+	// children that it waited for. Both are only available on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err, if non-nil, is the reason an allowed command was not run. In this case, only Subject and Ended are set.
+	// Err is the reason an allowed command was not run, if any. Apart from it, only Subject and Ended are then set.
 	Err error
 }
 
-// SurvivorsEvent is sent if some processes are still running after a kill, a release, a timeout or a call to Close.
-// Except in the case of a timeout, an error of kind ErrSurvivors is returned as well.
+// SurvivorsEvent is sent if some processes are still running after a kill, a release, a timeout or a call to Close. All
+// of these except a timeout also return an error of kind ErrSurvivors.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
@@ -99,11 +99,11 @@ type SurvivorsEvent struct {
 }
 
 // ReleaseEvent is sent when a terminal has been released and its process tree has either exited or been abandoned.
-// Unless the host exits first, it is sent once for each command that was started.
+// Every command that was started gets exactly one, unless the host exits first.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error returned by the release, if any. For example, it may be an error of kind ErrSurvivors.
+	// Err is the error returned by the release, if any, for example one of kind ErrSurvivors.
 	Err error
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// A SkippedLine represents a line sent by the agent which is not a JSON-RPC message.
+// A SkippedLine is a line sent by the agent that is not a JSON-RPC message.
 type SkippedLine struct {
-	// Text is the line without the newline, truncated to 64 KiB. It must not be used after the hook has returned.
+	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
 	Text []byte
 	// Bytes is the length of the whole line.
 	Bytes int64
-	// Reason describes why the line was skipped, phrased to follow the words "the line", such as "is not JSON".
+	// Reason says why the line was skipped. It is phrased to follow the words "the line", for example "is not JSON".
 	Reason string
-	// Code is the error code of the response, either -32700 or -32600. If no response was sent, it is 0.
+	// Code is the code of the error sent in response, either -32700 or -32600, or 0 if there was no response.
 	Code int64
 }
 

@@ -65,8 +65,8 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a new Handler for a single connection. It makes a copy of the provided options. If options is nil,
-// the defaults are used. If m is nil, all terminal requests fail with ErrInternal.
+// NewHandler returns a new Handler for a single connection, which runs commands using m. It makes a copy of options,
+// and uses the defaults if options is nil. If m is nil, all terminal requests fail with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -83,7 +83,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the clientCapabilities to be sent in initialize. Any requests not covered by them are refused.
+// Capabilities returns the clientCapabilities to send in initialize. The Handler refuses requests not covered by them.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -363,9 +363,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels any pending calls to Create and releases all terminals created through the Handler, returning the
-// joined errors of Manager.Release once they are gone. Responses to pending requests are still sent if the agent reads,
-// but new requests fail with ErrClosing. Close is called when the connection is closed. Subsequent calls also wait.
+// Close cancels pending calls to Create and releases all terminals created through the Handler. It returns the joined
+// errors of Manager.Release once the terminals are gone. Pending requests still get a response if the agent reads, but
+// new requests fail with ErrClosing. Close is also called when the connection is closed. Subsequent calls wait too.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -420,9 +420,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError converts err to a JSON-RPC error whose data is an object describing it in machine-readable form. If err
-// is a *jsonrpc2.Error, it is returned unchanged. Any other error not from this package becomes an internal error. Text
-// longer than 2 KiB is cut. Note that if err is nil, the result is a nil pointer, which is not a nil error.
+// ResponseError converts err to a JSON-RPC error, whose data describes err in machine-readable form. A *jsonrpc2.Error
+// is returned unchanged, and any other error from outside this package becomes an internal error. Text longer than 2
+// KiB is cut. Note that if err is nil, the result is a nil pointer, which is not a nil error.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

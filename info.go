@@ -11,14 +11,14 @@ import (
 type TerminalInfo struct {
 	ID        TerminalID
 	SessionID SessionID
-	// Command is the resolved command. Until the command has been started, it is the zero Command.
+	// Command is the resolved command, or the zero Command if the command has not been started yet.
 	Command Command
 	// PID is the command's PID, or 0 if it has not started.
 	PID   int
 	State State
-	// ExitStatus is the exit status of the command. It is nil if the command is running or its status is unknown.
+	// ExitStatus is the exit status of the command, or nil if the command is running or its status is unknown.
 	ExitStatus *TerminalExitStatus
-	// EndedBy describes why the command exited. It is empty as long as the command is running.
+	// EndedBy is the reason the command exited, or empty while the command is running.
 	EndedBy EndedBy
 	// Attached reports whether the terminal was created by Handler.Attach. If so, Cancellable reports whether Kill can
 	// ask the owner to stop the command, and Meta contains the metadata set by the owner.
@@ -31,20 +31,20 @@ type TerminalInfo struct {
 	Size *TerminalSize
 	// Created is the time the terminal was created. Started and Ended are set once the command has started and exited.
 	Created, Started, Ended time.Time
-	// Written is the total number of bytes written by the command, excluding any replaced output of an attached
-	// terminal. Kept is the number within the limit of Output, whose length differs with a PTY or invalid UTF-8.
+	// Written is the number of bytes written by the command, not counting replaced output of an attached terminal. Kept
+	// is how many of them are within the limit. Output differs in length if there is a PTY or invalid UTF-8.
 	Written, Kept int64
 	// OutputByteLimit is the maximum length of Output in bytes.
 	OutputByteLimit int64
 	// Cgroup is the directory of the command's cgroup, if it has one.
 	Cgroup string
-	// Limits lists the limits being enforced, as reported by Options.Runner if it is set. It is nil if the command has
-	// not been started yet.
+	// Limits lists the limits in force, as reported by Options.Runner if it is set. It is nil until the command has
+	// been started.
 	Limits []EnforcedLimit
 }
 
-// Info returns a snapshot of the terminal's state. If the State is StateEnded, all of the command's own output is
-// included in Written.
+// Info returns a snapshot of the terminal's state. Once the State is StateEnded, Written includes all of the command's
+// own output.
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
@@ -68,13 +68,13 @@ func (t *Terminal) Info() TerminalInfo {
 
 // Stats contains statistics about a Manager.
 type Stats struct {
-	// Terminals is the number of terminals that count towards MaxTerminals. Terminals being released are included until
-	// their process trees are gone. Running is the number of commands currently running.
+	// Terminals is the number of terminals that count towards MaxTerminals, including those being released, until their
+	// process trees are gone. Running is the number of commands currently running.
 	Terminals, Running int
-	// Sessions is the number of sessions, including any unopened or closed sessions that still have terminals.
+	// Sessions is the number of sessions, including unopened and closed ones that still have terminals.
 	Sessions int
-	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the
-	// amount currently in use, not including released terminals.
+	// ReservedBytes is the memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the memory
+	// actually in use, without that of released terminals.
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int

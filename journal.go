@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A Journal records commands that may still be running, so that they can be found if the host crashes. Its methods may
-// be called concurrently, but not for the same terminal. Panics are logged and treated as errors.
+// A Journal records commands that may still be running, so that they can be found after the host has crashed. Its
+// methods may be called concurrently for different terminals. Panics are logged and treated as errors.
 type Journal interface {
 	// Begin records a command before it starts. The command is recorded as it was before a Sandbox rewrites it. Its Env
 	// is nil, since it may contain secrets. If Begin fails, nothing is started and Create fails with ErrInternal.

@@ -42,8 +42,8 @@ type Manager struct {
 	reserved   int64                  // room for output in bytes
 }
 
-// NewManager returns a new Manager using a copy of the provided options. If options is nil, the defaults are used. If
-// an option is invalid, it returns an *Error of kind ErrInternal, with Field set to the name of the option.
+// NewManager returns a new Manager. It makes a copy of options, and uses the defaults if options is nil. If an option
+// is invalid, NewManager returns an *Error of kind ErrInternal whose Field is the name of the option.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -238,7 +238,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns the terminal with the given id. It returns ErrTerminalNotFound if it does not exist.
+// Terminal returns the terminal with the given id, or ErrTerminalNotFound if it does not exist.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,7 +248,7 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions, oldest first. This includes those starting, but not those released.
+// Terminals returns the terminals of all sessions, oldest first, including those still starting but not released ones.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -323,8 +323,8 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // be called more than once.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped informs the Manager that the host has reaped a child process, and reports whether it was one of the Manager's
-// commands. If Options.HostReaps is set, it must be called after every wait4.
+// Reaped tells the Manager that the host has reaped a child process, and reports whether the child was one of the
+// Manager's commands. If Options.HostReaps is set, it must be called after every wait4.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }

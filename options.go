@@ -17,42 +17,42 @@ import (
 )
 
 // CommandOptions specifies how to run a command. It can be passed to Create for a single terminal, returned by
-// Options.CommandsFor for certain commands, or set for a session in SessionOptions or for all commands in Options. For
-// each field, the first non-zero value in that order is used. If all are zero, the default given below applies.
+// Options.CommandsFor for certain commands, set in SessionOptions for a session, or set in Options for all commands.
+// Each field takes the first non-zero value in this order. If there is none, the default given below applies.
 type CommandOptions struct {
-	// Dir specifies the working directory for requests without cwd, as an absolute path. If empty, the first of the
-	// session's Roots is used or, if it has none, the host's working directory at the time of the request. With a
-	// Runner, the latter is replaced by a directory chosen by the Runner.
+	// Dir is the absolute path of the working directory for requests without a cwd. If empty, it defaults to the first
+	// of the session's Roots. A session without Roots uses the host's working directory at the time of the request or,
+	// with a Runner, a directory chosen by the Runner.
 	Dir string
 
-	// Env specifies the base environment, in the form "NAME=value". Requests add their variables to it. If nil, the
-	// host's environment at the time of the request is used or, with a Runner, that of the Runner. If it is non-nil but
-	// empty, commands inherit no variables, and programs cannot be looked up due to the missing PATH.
+	// Env specifies the base environment, in the form "NAME=value", to which requests add their variables. If nil, this
+	// is the environment of the Runner or, without one, the host's environment at the time of the request. If Env is
+	// empty but non-nil, commands inherit no variables, and programs cannot be looked up because PATH is missing.
 	Env []string
 
-	// Unattended specifies variables of the form "NAME=value" to prevent pagers, editors and prompts from waiting for a
-	// user. They override those in Env, unless the command has an Attended PTY, but requests can override them. If nil,
-	// UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
+	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form
+	// "NAME=value". They override Env, but not the variables of a request, and do not apply to commands with an
+	// Attended PTY. If nil, UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
 	Unattended []string
 
-	// Shell specifies the shell used to run shell lines. If nil, the system's shell is used, as described in Shell or,
-	// with a Runner, sh -c. If the shell is not found, Create fails with ErrInternal and Field "CommandOptions.Shell".
+	// Shell specifies the shell that runs shell lines. If nil, it is the system's shell (see the Shell type) or, with a
+	// Runner, sh -c. If it cannot be found, Create fails with ErrInternal and Field "CommandOptions.Shell".
 	Shell *Shell
 
-	// ShellLines controls whether a command without arguments is run as a shell line. By default, ShellAuto is used, in
-	// which case it must look like a shell line and not be a program.
+	// ShellLines controls whether commands without arguments are run as shell lines. The default is ShellAuto, which
+	// does so for commands that look like a shell line and are not the name of a program.
 	ShellLines ShellMode
 
-	// PTY, if non-nil, specifies a PTY for the command to run on. It cannot be used with a Runner. If nil, the
-	// command's output is a pipe, and reading from its standard input returns end of file.
+	// PTY, if non-nil, makes the command run on a PTY. It cannot be combined with a Runner. Without a PTY, the
+	// command's output goes to a pipe, and reading from its standard input returns end of file.
 	PTY *PTYOptions
 
-	// Limits specifies limits on the command's resources. Note that it replaces the Limits of the next level entirely,
-	// so any fields that should still apply must be repeated. By default, resources are unlimited.
+	// Limits restricts the command's resources, which are unlimited by default. Setting it replaces the Limits of the
+	// next level entirely, so any fields that should still apply must be repeated.
 	Limits *Limits
 
-	// Sandbox, if non-nil, is used to confine the command. It is called after the policy has allowed the command, just
-	// before it starts, and may rewrite it. If it fails, Create fails. It cannot be used with a Runner.
+	// Sandbox, if non-nil, confines the command. It is called once the policy has allowed the command, just before the
+	// start, and may rewrite the command. If it fails, so does Create. It cannot be combined with a Runner.
 	Sandbox Sandbox
 
 	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
@@ -64,19 +64,19 @@ type CommandOptions struct {
 	// group. If the host has no console, the step is skipped without waiting. On a PTY, it closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum duration for running the command before its tree is terminated. The default is NoTimeout.
+	// Timeout is the maximum time a command may run before its tree is terminated. The default is NoTimeout.
 	Timeout time.Duration
 
 	// OutputByteLimit is the number of bytes of output to keep for requests without a limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit, for use by
-	// Terminal.Head. It counts towards MaxOutputBytes. The default is 0, but requests may ask for more, up to
+	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit, for
+	// Terminal.Head to return. It counts towards MaxOutputBytes. The default is 0, but requests may ask for more, up to
 	// MaxOutputByteLimit.
 	HeadBytes int64
 
-	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, regardless of any lower limit
-	// requested by the agent. If zero, a default of 64 KiB is used.
+	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent requests a
+	// lower limit. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -125,21 +125,21 @@ type Options struct {
 	// Commands specifies the default options for all commands. Sessions and terminals may override them.
 	Commands CommandOptions
 
-	// CommandsFor, if non-nil, is called for each resolved command and may return options for it, such as a timeout or
-	// a PTY. They override those of the session and of Commands, but must not include Dir, Env, Unattended, Shell or
-	// ShellLines. It is called before any policies, on the goroutine creating the terminal, and may be called
-	// concurrently.
+	// CommandsFor, if non-nil, may return options for individual commands, such as a timeout or a PTY. It is called
+	// with each resolved command before any policies are consulted, on the goroutine creating the terminal, and
+	// possibly concurrently. The options override those of the session and of Commands. They must not include Dir, Env,
+	// Unattended, Shell or ShellLines.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. If a request or an option
-	// specifies a higher limit, it is reduced to this value. If zero, a default of 16 MiB is used.
+	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. Higher limits in requests and
+	// options are reduced to it. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals, including released ones until their process trees are gone. Once
-	// it is reached, Create fails with ErrQuota. If zero, a default of 4096 is used.
+	// MaxTerminals is the maximum number of terminals. Released terminals count until their process trees are gone.
+	// Once the maximum is reached, Create fails with ErrQuota. The default is 4096.
 	MaxTerminals int
 
-	// MaxSessionTerminals is the maximum number of terminals per session. If zero, a default of 1024 is used.
+	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
 	// MaxOutputBytes is the maximum memory reserved for the output of all terminals, in bytes, beyond which Create
@@ -161,9 +161,9 @@ type Options struct {
 	// not supported on Windows, nor with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command from before it starts until a kill or a release has terminated its
-	// tree. Create fails if the record cannot be written, and a release if it cannot be removed. Managers may share a
-	// Journal. Package journal provides an implementation and can terminate processes left by a crashed host.
+	// Journal, if non-nil, records each command before it starts and removes the record once a kill or a release has
+	// terminated its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
+	// Managers may share a Journal. Package journal provides one, and can clean up after a crashed host.
 	Journal Journal
 
 	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.
@@ -173,10 +173,10 @@ type Options struct {
 	// Before Linux 6.9, a signal can reach the wrong process if the host reaps a command right before it is sent.
 	HostReaps bool
 
-	// RequireSessions, if true, causes Create to return ErrSessionNotFound for sessions not opened with OpenSession.
+	// RequireSessions causes Create to return ErrSessionNotFound for sessions that were not opened with OpenSession.
 	RequireSessions bool
 
-	// Policy decides which commands may run in any session. If nil, SessionOptions may still restrict them.
+	// Policy decides which commands may run, in all sessions. If nil, commands are only restricted by SessionOptions.
 	Policy Policy
 
 	// Approve is called when a policy returns VerdictAsk, and typically asks the user whether to run the command. It
@@ -185,9 +185,9 @@ type Options struct {
 	// waits for it. Approve may be called concurrently. If it is nil, such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if non-nil, is used to look up and run commands instead of doing so on the local machine. The directory,
-	// environment and limits specified in the options still apply, but nothing is inherited from the local machine. It
-	// cannot be used with Sandbox, PTY, Cgroup or KeepDetached. Its commands are not recorded in the Journal.
+	// Runner, if non-nil, looks up and runs commands in place of the local machine, from which nothing is inherited.
+	// The directory, environment and limits specified in the options still apply. Commands are not recorded in the
+	// Journal. Runner cannot be combined with Sandbox, PTY, Cgroup or KeepDetached.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. Use it to keep an audit log, for example with package audit.
@@ -338,15 +338,15 @@ type SessionOptions struct {
 	// Commands specifies the options for the session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots specifies the directories in which commands may run. They must be absolute paths, whose symbolic links are
-	// resolved once, by OpenSession. Any other working directory is refused, and sandboxes allow writing to them. If
-	// Roots is nil, commands may run anywhere. An empty, non-nil slice means that no command may run.
+	// Roots lists the directories in or below which commands may run, as absolute paths. OpenSession resolves their
+	// symbolic links once. Requests with any other working directory are refused, and sandboxes allow writing to the
+	// roots. If Roots is nil, commands may run anywhere. If it is empty but non-nil, no command may run.
 	Roots []string
 
 	// Policy decides which commands may run in the session. If Options.Policy is also set, the stricter decision wins.
 	Policy Policy
 
-	// MaxTerminals is the maximum number of terminals in the session. If zero, MaxSessionTerminals is used.
+	// MaxTerminals is the maximum number of terminals in the session. The default is Options.MaxSessionTerminals.
 	MaxTerminals int
 }
 
@@ -355,13 +355,13 @@ const NoTimeout time.Duration = -1
 
 // HandlerOptions configures a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next, if non-nil, is called for requests and notifications not handled by Handle, that is, all except terminal/*.
-	// This includes $/cancel_request unless it refers to a pending terminal/* request. As with any jsonrpc2 handler, no
-	// messages are read until it returns. If nil, requests are answered with -32601 and notifications are ignored.
+	// Next handles all messages not handled by Handle, which are those other than terminal/* and the cancellation of a
+	// pending terminal/* request using $/cancel_request. As with any jsonrpc2 handler, no messages are read until it
+	// returns. If Next is nil, requests fail with -32601 and notifications are ignored.
 	Next jsonrpc2.Handler
 
-	// Capabilities specifies the capabilities returned by Handler.Capabilities. If nil, terminals are advertised. If it
-	// does not include terminals, all terminal/* requests are answered with -32601.
+	// Capabilities is the value returned by Handler.Capabilities. If nil, terminals are advertised. If it does not
+	// include terminals, all terminal/* requests fail with -32601.
 	Capabilities *ClientCapabilities
 
 	// Created, if non-nil, is called with each new terminal before the agent receives its id. Use it to start a
@@ -371,17 +371,17 @@ type HandlerOptions struct {
 	Created func(*Terminal)
 
 	// TerminalAuth controls whether Capabilities advertises that users can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). If true, the agent may offer sign-in methods to be run by package signin. It
-	// should only be set if the agent's program can be started in a terminal attended by a user.
+	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods for package signin to run. Set it
+	// only if the agent's program can be started in a terminal attended by a user.
 	TerminalAuth bool
 
-	// SessionPrefix is prepended to session ids received on this connection. This keeps apart the sessions of several
-	// agents, which may choose the same ids. For example, with the prefix "a/", the agent's "session-1" is known as
-	// "a/session-1" to OpenSession, policies and events, but not to the agent. No prefix should be a prefix of another.
+	// SessionPrefix is prepended to session ids received on this connection, to keep apart agents that choose the same
+	// ids. With the prefix "a/", for example, the session that the agent calls "session-1" is "a/session-1" to
+	// OpenSession, policies and events. No prefix should be a prefix of another.
 	SessionPrefix SessionID
 
 	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
-	// read into memory. If zero, a default of 64 MiB is used. If negative, all lines are skipped.
+	// read into memory. The default is 64 MiB. If negative, all lines are skipped.
 	LineLimit int64
 
 	// SkippedLines is called by Handler.Filter with each line that is not a JSON-RPC message, such as debugging output.
@@ -390,21 +390,21 @@ type HandlerOptions struct {
 	// bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods supported by Next, to be sent to agents if terminals are not advertised.
+	// SupportedMethods lists the methods supported by Next. It is reported to agents if terminals are not advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of pending requests, including (approximately) those with a response that the
-	// agent has not yet read. Beyond that, requests are answered with -32800 and kind "quota", and no more are read
-	// until the agent has read the response. The default is 16384. If negative, all requests are refused.
+	// MaxPending is the maximum number of pending requests. A request counts (approximately) until the agent has read
+	// its response. Any request beyond the maximum fails with -32800 and kind "quota", and no more are read until the
+	// agent has read that response. The default is 16384. If negative, all requests are refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of the JSON params of a create request. If zero, a default of 4 MiB is used.
-	// If negative, all create requests are refused.
+	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If negative, all
+	// create requests are refused.
 	MaxCreateBytes int
 
-	// MaxPendingCreateBytes is the maximum amount of memory used by pending create requests for their JSON params and
-	// their lists of arguments and variables. If it is exceeded, they are answered with -32800 and kind "quota". If
-	// zero, a default of 64 MiB is used. If negative, all create requests are refused.
+	// MaxPendingCreateBytes is the maximum memory used by pending create requests for their JSON params and their lists
+	// of arguments and variables. Requests that would exceed it fail with -32800 and kind "quota". The default is 64
+	// MiB. If negative, all create requests are refused.
 	MaxPendingCreateBytes int
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Policy decides which commands may run. Decide may be called concurrently, and may block, since only the call to
-// Create waits for it. However, it should return when ctx is done.
+// A Policy decides which commands may run. Decide may be called concurrently. It may block, since only the call to
+// Create waits for it, but it should return when ctx is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
@@ -26,32 +26,32 @@ type PolicyFunc func(ctx context.Context, p Proposal) Decision
 // Decide calls f(ctx, p).
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// A Proposal describes a command for a Policy to allow or deny. If allowed, exactly this program is run in exactly this
-// directory, even if they were renamed or replaced. With Options.Runner, ensuring this is left to the Runner.
+// A Proposal describes a command for a Policy to allow or deny. If allowed, exactly this program runs in exactly this
+// directory, even if either has been renamed or replaced. With Options.Runner, it is up to the Runner to ensure this.
 type Proposal struct {
 	SessionID SessionID
 	// Command is the resolved command. Path and Dir do not contain symbolic links. Args and Env must not be modified.
 	Command Command
-	// Name is the last element of the program's path prior to resolving symbolic links. It determines the behaviour of
-	// some programs, such as busybox.
+	// Name is the last element of the program's path before symbolic links were resolved. Some programs, such as
+	// busybox, behave according to this name.
 	Name string
-	// ArgsUnknown indicates that the command may be run with different arguments than Command.Args. For example, this
-	// is the case for shell lines in which the shell expands the arguments.
+	// ArgsUnknown indicates that the command may run with arguments other than Command.Args, for example because it is
+	// a shell line and the shell expands its arguments.
 	ArgsUnknown bool
 	// DirUnknown indicates that the directory may differ from Command.Dir, for example due to a cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown contains the names of variables whose values may differ from those in Requested.Env, typically
-	// because the shell expands them in a shell line.
+	// ValuesUnknown lists the variables whose values may differ from Requested.Env, typically because the shell expands
+	// them in a shell line.
 	ValuesUnknown []string
 	// Roots is SessionOptions.Roots with all symbolic links resolved, or nil if it is not set.
 	Roots []string
-	// Requested is the request received from the agent. Note that only the variables in its Env were set by the agent.
-	// All other variables in Command.Env come from the host.
+	// Requested is the request received from the agent. Note that the agent only set the variables in its Env, whereas
+	// all other variables in Command.Env come from the host.
 	Requested CreateTerminalRequest
 	// PTY is a copy of the PTYOptions for the command, or nil if it will not be run on a PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession, and can be used to distinguish the session from a later session with the
-	// same id. It is nil if the session was not opened.
+	// SessionDone is closed by CloseSession. It can be used to tell the session apart from a later session with the
+	// same id. If the session was never opened, SessionDone is nil.
 	SessionDone <-chan struct{}
 
 	machine machine  // nil: the local one
@@ -66,19 +66,19 @@ func (p Proposal) where() machine {
 	return p.machine
 }
 
-// DirWithin reports whether the command is guaranteed to run in or below one of the given directories, which, like
-// Roots, must be absolute paths without symbolic links. If DirUnknown is set, it returns false.
+// DirWithin reports whether the command is guaranteed to run in or below one of dirs. Like Roots, they must be absolute
+// paths without symbolic links. If DirUnknown is set, DirWithin returns false.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether the command will be run by Options.Runner. If so, all paths refer to files of the Runner.
+// Remote reports whether Options.Runner will run the command. If so, all paths refer to files of the Runner.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
-// LookPath searches for the named program in the PATH inherited by commands, regardless of any variables set by the
-// agent, and returns its path with symbolic links resolved. It returns ErrCommandNotFound or ErrNotExecutable if that
-// fails. With a Runner, LookPath blocks until the Runner has responded or ctx is done.
+// LookPath searches for the named program in the PATH that commands inherit, ignoring variables set by the agent, and
+// returns its path with symbolic links resolved. If this fails, it returns ErrCommandNotFound or ErrNotExecutable. With
+// a Runner, LookPath blocks until the Runner has responded or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -88,8 +88,8 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return found.Path, err
 }
 
-// RealDir returns the given directory with any symbolic links resolved. It must be an absolute path on the machine that
-// runs the command. If this fails, RealDir returns ErrInvalidParams with Field "dir", or the Runner's error.
+// RealDir resolves the symbolic links in dir, which must be an absolute path on the machine that runs the command. If
+// this fails, it returns ErrInvalidParams with Field "dir", or the Runner's error.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -100,7 +100,7 @@ func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	return resolved, nil
 }
 
-// A Verdict is the decision of a policy. The zero value and any unknown values deny the command.
+// A Verdict is the decision of a policy. The zero value denies the command, as does any unknown value.
 type Verdict int
 
 // The verdicts, from strictest to most lenient.
@@ -144,18 +144,18 @@ type Decision struct {
 	Verdict Verdict
 	// Rule is the name of the rule that led to the decision, if any. It is included in events and questions.
 	Rule string
-	// Reason is an optional explanation. It is sent to the agent if the command is denied, or shown in a question.
+	// Reason optionally explains the decision to the agent if the command is denied, or to the user in a question.
 	Reason string
-	// Change, if non-nil, is another command to be run instead. It is submitted to all policies again. If the verdict
-	// is VerdictDeny, Change is ignored.
+	// Change, if non-nil, is another command to run instead. It is submitted to all policies again. Change is ignored
+	// if the verdict is VerdictDeny.
 	Change *Command
-	// Answer, if non-nil, is an earlier answer to be used for VerdictAsk, in which case Options.Approve is not called.
+	// Answer, if non-nil, is an earlier answer to use for VerdictAsk, instead of calling Options.Approve.
 	Answer *Answer
 }
 
-// Policies is a Policy that consults a list of policies in order and returns the strictest decision. If there is a tie,
-// the first one is returned. In either case, it includes the first Change returned by any of the policies. If the list
-// is empty, all commands are allowed. Unknown verdicts are treated as VerdictDeny.
+// Policies combines several policies into one. It consults them in order and returns the strictest decision, or the
+// first of several that are equally strict, along with the first Change returned by any of the policies. Unknown
+// verdicts are treated as VerdictDeny. An empty list allows all commands.
 type Policies []Policy
 
 // Decide asks all policies and returns the strictest decision.
@@ -209,14 +209,14 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 	return inner, nil
 }
 
-// A Question is passed to Options.Approve in order to request approval to run a command.
+// A Question asks for approval to run a command. It is passed to Options.Approve.
 type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified lists any files of the program that are unreadable or larger than 256 MiB and therefore cannot be
-	// checked for changes between the question and the start. If the program is a script, this may include its
-	// interpreter. They should be shown to the user, since any process able to write to them can change the command.
+	// Unverified lists the files of the program that cannot be checked for changes between the question and the start,
+	// because they are unreadable or larger than 256 MiB. This may include the interpreter of a script. They should be
+	// shown to the user, since any process able to write to them can change the command.
 	Unverified []string
 }
 
@@ -229,8 +229,8 @@ type Answer struct {
 	By string
 }
 
-// An Approval represents a user's decision on a command. Any unknown value denies the command. Note that the Manager
-// itself does not remember answers. To do so for a session or permanently, use policy.Approvals.
+// An Approval is a user's decision on a command. Unknown values deny the command. The Manager itself does not remember
+// answers. To remember them for a session or permanently, use policy.Approvals.
 type Approval int
 
 // The approvals.

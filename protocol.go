@@ -31,8 +31,8 @@ type SessionID string
 // A TerminalID identifies a terminal (schema type TerminalId). The Manager generates it as "term_" followed by a ULID.
 type TerminalID string
 
-// Meta represents the _meta object reserved by ACP for extensions, as described on its Extensibility page. Values are
-// preserved as received. Per x-deserialize-default-on-error in the schema, any value other than an object is ignored.
+// Meta is the _meta object that ACP reserves for extensions (see its Extensibility page). Values are preserved as
+// received. Any value other than an object is ignored, as required by x-deserialize-default-on-error in the schema.
 type Meta map[string]json.RawMessage
 
 // size returns roughly how many bytes of memory the metadata takes.
@@ -62,15 +62,15 @@ func (m Meta) clone() Meta {
 	return m
 }
 
-// EnvVariable represents an environment variable to be set for a command (schema type EnvVariable).
+// EnvVariable is an environment variable to set for a command (schema type EnvVariable).
 type EnvVariable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Meta  Meta   `json:"_meta,omitempty"`
 }
 
-// CreateTerminalRequest represents a request to run a command in a new terminal, as defined by the schema type of the
-// same name. SessionID and Command are required.
+// CreateTerminalRequest represents a request to run a command in a new terminal (schema type CreateTerminalRequest).
+// SessionID and Command are required.
 type CreateTerminalRequest struct {
 	SessionID SessionID `json:"sessionId"`
 	// Command specifies a program by its name or path, or a shell line (see ShellMode).
@@ -79,7 +79,7 @@ type CreateTerminalRequest struct {
 	Env     []EnvVariable `json:"env,omitempty"`
 	// Cwd specifies the working directory as an absolute path. If empty, CommandOptions.Dir is used.
 	Cwd string `json:"cwd,omitempty"`
-	// OutputByteLimit is the maximum number of bytes of output to keep. If nil, that of CommandOptions is used.
+	// OutputByteLimit is the maximum number of bytes of output to keep. If nil, the limit is set by CommandOptions.
 	OutputByteLimit *uint64 `json:"outputByteLimit,omitempty"`
 	Meta            Meta    `json:"_meta,omitempty"`
 }
@@ -129,8 +129,8 @@ type TerminalRequest struct {
 // TerminalOutputResponse contains the current output of a terminal, along with its exit status if the command has
 // exited (schema type TerminalOutputResponse).
 type TerminalOutputResponse struct {
-	// Output contains the most recent output, up to the terminal's limit in bytes. It is guaranteed to be valid UTF-8,
-	// without truncated characters at the start or end.
+	// Output is the most recent output, up to the terminal's limit in bytes. It is valid UTF-8 that does not start or
+	// end in the middle of a character.
 	Output string `json:"output"`
 	// Truncated indicates that the beginning of the output is missing from Output.
 	Truncated bool `json:"truncated"`
@@ -149,12 +149,12 @@ type outputHead struct {
 
 // TerminalExitStatus represents the exit status of a command and the response to terminal/wait_for_exit (schema types
 // TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is non-nil, unless the
-// terminal is attached and its owner does not know either.
+// terminal is attached and its owner knows neither.
 type TerminalExitStatus struct {
 	// ExitCode is the command's exit code, or nil (null in JSON) if the command was terminated by a signal.
 	ExitCode *uint32 `json:"exitCode"`
-	// Signal is the POSIX name of the signal that terminated the command, for example "SIGTERM", or nil if it exited.
-	// On Windows, it is the signal specified when the command was killed.
+	// Signal is the POSIX name of the signal that terminated the command, such as "SIGTERM", or nil if the command
+	// exited. On Windows, it is the signal specified when killing the command.
 	Signal *string `json:"signal"`
 	Meta   Meta    `json:"_meta,omitempty"`
 }
@@ -191,8 +191,8 @@ type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON parses and validates a request. As required by the schema, it rejects missing or null values for
-// required fields and the elements of args and env. Any error is an *Error of kind ErrInvalidParams with Field set.
+// UnmarshalJSON parses and validates a request. As required by the schema, it rejects null elements in args and env,
+// and required fields that are missing or null. Errors are of type *Error, with kind ErrInvalidParams and Field set.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage

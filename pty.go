@@ -24,12 +24,12 @@ import (
 // Terminal.Output and the agent see plain text without escape sequences. It consists of the lines scrolled off the
 // screen followed by those on it, up to the terminal's limit in bytes.
 type PTYOptions struct {
-	// Columns and Rows specify the size in characters, up to 1000 each. If zero, 80 columns and 24 rows are used.
+	// Columns and Rows specify the size in characters, up to 1000 each. The default is 80 columns and 24 rows.
 	Columns, Rows int
-	// Term specifies the value of the TERM environment variable. If empty, "xterm-256color" is used.
+	// Term is the value of the TERM environment variable. The default is "xterm-256color".
 	Term string
-	// Attended indicates that a user is watching the output and can respond to it using Terminal.Write. If set, pagers,
-	// editors and prompts are left to CommandOptions.Env, and CommandOptions.Unattended is ignored.
+	// Attended indicates that a user is watching the output and can respond to it using Terminal.Write. If set,
+	// CommandOptions.Unattended is ignored, so pagers, editors and prompts behave according to CommandOptions.Env.
 	Attended bool
 }
 
@@ -53,7 +53,7 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default for CommandOptions.Unattended, which affects pagers, editors and Git prompts.
+// UnattendedVariables returns the default for CommandOptions.Unattended, with variables for pagers, editors and Git.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -95,8 +95,8 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Resize sets the size of the PTY in characters. The foreground programs are notified and a ResizeEvent is sent. If
-// columns or rows is not in the range 1 to 1000, it returns ErrInvalidParams, and otherwise the same errors as Write.
+// Resize sets the size of the PTY in characters, notifies the foreground programs and sends a ResizeEvent. If columns
+// or rows is not in the range 1 to 1000, it returns ErrInvalidParams. All other errors are those of Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

@@ -65,29 +65,29 @@ func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return p
 // followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
-// A Chunk is returned by Terminal.Follow and contains a piece of the terminal's output, up to 64 KiB.
+// A Chunk is a piece of a terminal's output of up to 64 KiB, as returned by Terminal.Follow.
 type Chunk struct {
 	// Offset and End are the offsets of the chunk within the output, in bytes of Raw. The next chunk starts at End.
 	Offset, End int64
 	// Text is the chunk as valid UTF-8. It does not split characters, and any invalid bytes are replaced with U+FFFD.
 	Text string
-	// Raw is the chunk exactly as written by the command, which may not be valid UTF-8. However, on Windows, output in
-	// the console's code page is converted to UTF-8.
+	// Raw is the chunk exactly as written by the command, which may not be valid UTF-8. On Windows, however, output in
+	// the console's code page has been converted to UTF-8.
 	Raw string
-	// Missed is the number of bytes lost prior to Offset because the follower did not keep up.
+	// Missed is the number of bytes lost before Offset because the follower did not keep up.
 	Missed int64
-	// Replaced indicates that the output of an attached terminal was replaced by its owner, making all earlier chunks
+	// Replaced indicates that the owner of an attached terminal has replaced its output, which makes all earlier chunks
 	// obsolete. Each replacement counts as one byte when calculating offsets.
 	Replaced bool
 }
 
-// OutputTotal returns the offset of the end of the output. This is the total number of bytes written by the command,
-// whether or not they are still kept, plus one for each time an attached terminal's output was replaced.
+// OutputTotal returns the offset at which the output ends. This counts every byte written by the command, even if it
+// has since been discarded, and adds one for each time the owner of an attached terminal replaced the output.
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
-// Output returns the output so far, along with the exit status if the command has exited, as in the response to
-// terminal/output. Once the exit status is set, all of the command's own output is included. With a PTY, the output is
-// plain text without escape sequences and consists of the lines scrolled off the screen followed by the screen itself.
+// Output returns the current output, along with the exit status if the command has exited, as in the response to
+// terminal/output. Once the exit status is set, the output includes everything that the command itself wrote. With a
+// PTY, it is plain text without escape sequences: first the lines scrolled off the screen, then the screen itself.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.store.text()
@@ -112,9 +112,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head returns the start of the output as valid UTF-8, up to CommandOptions.HeadBytes or the number of bytes requested
-// by the agent, whichever is greater. It does not split characters. end is the offset of its end, as in a Chunk. With a
-// PTY, Head returns the start of the plain text returned by Output, and end is an offset in that text.
+// Head returns the start of the output as valid UTF-8, without splitting characters. It is limited to the greater of
+// CommandOptions.HeadBytes and the number of bytes requested by the agent. end is the offset at which text ends, as in
+// a Chunk. With a PTY, text is the start of the plain text returned by Output, and end an offset in it.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.

@@ -49,9 +49,9 @@ type Runner interface {
 
 // Base holds the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the absolute path of the working directory. If empty, it is up to the Runner to choose one.
+	// Dir is the absolute path of the working directory. If empty, the Runner chooses a directory.
 	Dir string
-	// Env specifies the environment, in the form "NAME=value". Duplicate names should be avoided.
+	// Env specifies the environment, in the form "NAME=value". Names should be unique.
 	Env []string
 }
 
@@ -59,12 +59,12 @@ type Base struct {
 type Found struct {
 	// Path is the absolute path of the executable, without symbolic links.
 	Path string
-	// Name is the last element of the path before resolving symbolic links. If empty, that of Path is used.
+	// Name is the last element of the path before resolving symbolic links. It defaults to the last element of Path.
 	Name string
 	// Dir is the command's directory without symbolic links. The default is Command.Dir.
 	Dir string
-	// Pin optionally identifies the current state of the program and the directory. The Manager does not interpret it,
-	// but passes it back in StartRequest.Pin. It should be empty if the Runner cannot detect replaced files.
+	// Pin optionally identifies the program and the directory in their current state. The Manager returns it unchanged
+	// in StartRequest.Pin, without interpreting it. Leave it empty if the Runner cannot detect replaced files.
 	Pin string
 }
 
@@ -72,17 +72,17 @@ type Found struct {
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is the command to start, as allowed by the policies. Its Env includes the variable ACPTERM_TERMINAL to
-	// mark the processes of the tree, with a value ending with the terminal's id.
+	// Command is the command to start, as allowed by the policies. In its Env, the variable ACPTERM_TERMINAL marks the
+	// processes of the tree. The variable's value ends with the terminal's id.
 	Command Command
-	// Pin is the value of Found.Pin when the decision was made. If the program or directory has been changed since,
+	// Pin is the value of Found.Pin at the time of the decision. If the program or directory has changed since then,
 	// Start should return ErrDenied.
 	Pin string
-	// Limits specifies limits on the command's resources. If any of them cannot be enforced, Start must fail.
+	// Limits restricts the command's resources. If any of the limits cannot be enforced, Start must fail.
 	Limits Limits
-	// Output is used to write the standard output and standard error of all processes in the tree. It is safe for
-	// concurrent use, and writes do not block. The Runner must close it once no process can write to it, which may be
-	// long after the command has exited. After the terminal has been released, writes return os.ErrClosed.
+	// Output receives the standard output and standard error of all processes in the tree. It is safe for concurrent
+	// use, and writes do not block. The Runner must close it as soon as no process can write to it anymore, which may
+	// be long after the command has exited. Once the terminal has been released, writes return os.ErrClosed.
 	Output io.WriteCloser
 }
 

@@ -93,9 +93,9 @@ func (m *Manager) root(field, dir string) (string, error) {
 	return resolved, err
 }
 
-// CloseSession closes the session with the given id, discarding its options. It closes Proposal.SessionDone, causes any
-// pending calls to Create to fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened,
-// its terminals are released, but pending calls to Create are not affected. Set Options.RequireSessions to avoid this.
+// CloseSession closes a session and discards its options. It closes Proposal.SessionDone, causes pending calls to
+// Create to fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened, its terminals are
+// released as well, but pending calls to Create continue, which Options.RequireSessions can prevent.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -107,8 +107,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of the given session concurrently, and returns the joined errors of Release. It
-// waits until the terminals are gone or ctx is done.
+// ReleaseSession releases all terminals of a session concurrently and waits until they are gone or ctx is done. It
+// returns the joined errors of Release.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }

@@ -29,8 +29,8 @@ const (
 	StateFailed
 )
 
-// EndedBy describes why a command exited or was terminated. It is sent to the agent as "endedBy" in the "acpterm"
-// object of the exit status's _meta.
+// EndedBy describes why a command exited or was terminated. The agent receives it as "endedBy" in the "acpterm" object
+// of the exit status's _meta.
 type EndedBy string
 
 const (
@@ -63,8 +63,8 @@ func (s State) alive() bool { return s == StateRunning }
 // String returns the name of the state, such as "running". Unknown states are formatted like "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// A Terminal represents a command and its output, regardless of whether the command is still running. It is created by
-// Manager.Create and can be read even after it has been released.
+// A Terminal represents a command and its output, both while the command is running and after it has exited. It is
+// created by Manager.Create, and its output can be read even after it has been released.
 //
 // It is safe for concurrent use by multiple goroutines. Methods do not hold locks while waiting.
 type Terminal struct {
@@ -132,7 +132,7 @@ func (t *Terminal) SessionID() SessionID { return t.session }
 // Request returns a copy of the request that created the terminal.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command returns a copy of the resolved command. Until the command has started, it returns the zero Command.
+// Command returns a copy of the resolved command, or the zero Command if the command has not been started yet.
 func (t *Terminal) Command() Command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,20 +153,20 @@ func (t *Terminal) State() State {
 	return t.state
 }
 
-// EndedBy returns the reason the command exited. If it is still running, the empty string is returned.
+// EndedBy returns the reason the command exited, or the empty string if the command is still running.
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end.by
 }
 
-// Done returns a channel that's closed when the command has exited and all of the command's own output can be read.
+// Done returns a channel that's closed when the command has exited and all of its own output is available.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that's closed when a release is complete and the process tree is gone or was abandoned.
+// Released returns a channel that's closed when the terminal has been released and its processes are gone or abandoned.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
-// ExitStatus returns a copy of the exit status. It is nil if the command is running or its status is unknown.
+// ExitStatus returns a copy of the exit status, or nil if the command is running or its status is unknown.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()

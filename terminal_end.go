@@ -14,12 +14,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// An EscalationStep is one of the steps of CommandOptions.Escalation. It sends a signal to the entire tree and waits
-// for it to exit. Programs started later, for example to clean up, do not receive a signal until the next step.
+// An EscalationStep is a step of CommandOptions.Escalation. It sends a signal to the entire tree and waits for the tree
+// to exit. Programs started in the meantime, for example to clean up, do not receive a signal until the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
-	// Wait is the maximum amount of time to wait before the next step. If zero, a default of 5 seconds is used, or 10
-	// seconds for SIGKILL. Any processes still running after SIGKILL are considered survivors.
+	// Wait is the maximum time to wait before the next step. The default is 5 seconds, or 10 seconds for SIGKILL. Any
+	// processes still running after SIGKILL are considered survivors.
 	Wait time.Duration
 }
 

@@ -12,8 +12,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// IsSignInRequired is like signin.IsRequired but for errors returned by the SDK. To determine how the user can sign in,
-// encode the acp.InitializeResponse as JSON and call signin.ReadMethods.
+// IsSignInRequired is like signin.IsRequired but for errors returned by the SDK. To find out how the user can sign in,
+// encode the acp.InitializeResponse as JSON and pass it to signin.ReadMethods.
 func IsSignInRequired(err error) bool {
 	e, ok := errors.AsType[*acp.RequestError](err)
 	return ok && e.Code == signin.CodeRequired

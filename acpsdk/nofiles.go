@@ -6,9 +6,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// NoFiles provides the file methods of acp.Client for use by clients that do not advertise the fs capability. They
-// always return -32601. To implement acp.Client, a type can embed both NoFiles and *Terminals, and define SessionUpdate
-// and RequestPermission.
+// NoFiles implements the file methods of acp.Client for clients that do not advertise the fs capability. All of them
+// return -32601. By embedding NoFiles and *Terminals, a type implements acp.Client except for SessionUpdate and
+// RequestPermission.
 type NoFiles struct{}
 
 // ReadTextFile always fails with -32601.

@@ -15,10 +15,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader that should be passed to acp.NewClientSideConnection to read the agent's output. It
-// prevents the SDK from rejecting a terminal/create with -32602 by limiting its outputByteLimit to the maximum int.
-// Note that the manager reduces it further, to acpterm.Options.MaxOutputByteLimit. All other data is passed through
-// unchanged.
+// NewReader returns a reader of the agent's output, to be passed to acp.NewClientSideConnection. The SDK would reject a
+// terminal/create with -32602 if its outputByteLimit exceeded the maximum int, so the reader lowers the limit to that.
+// The manager later reduces it to acpterm.Options.MaxOutputByteLimit. All other data is passed through unchanged.
 //
 // The reader is buffered and is not safe for concurrent use.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }

@@ -17,16 +17,15 @@ import (
 
 // A Session is a session created by the agent.
 type Session struct {
-	// ID is the session's ID for Manager.OpenSession, which is Options.SessionPrefix followed by the agent's ID.
+	// ID identifies the session in Manager.OpenSession. It is the agent's ID, preceded by Options.SessionPrefix.
 	ID acpterm.SessionID
 	// Cwd and AdditionalDirectories are those of the client's session/new or session/fork request.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
-// Connect is like acp.NewClientSideConnection, but uses NewReader, calls Options.NewSession and supports
-// Options.AgentTerminals. The provided client should embed t. toAgent and fromAgent are the agent's standard input and
-// output.
+// Connect is like acp.NewClientSideConnection, but reads through NewReader, calls Options.NewSession and supports
+// Options.AgentTerminals. The client should embed t. toAgent and fromAgent are the agent's standard input and output.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)

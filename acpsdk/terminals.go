@@ -14,15 +14,15 @@ import (
 
 // Options specifies optional settings for Terminals. The zero value is ready to use and equivalent to a nil *Options.
 type Options struct {
-	// Created, if non-nil, is called with each terminal created by the agent before the agent receives its ID.
-	// Typically, it starts a goroutine that displays the output using Terminal.Follow. The corresponding create request
-	// does not complete until it returns, but others may call it concurrently.
+	// Created, if non-nil, is called with each terminal created by the agent, before the agent learns its ID.
+	// Typically, it starts a goroutine that displays the output using Terminal.Follow. The create request is not
+	// answered until Created returns. Calls for different requests may be concurrent.
 	Created func(*acpterm.Terminal)
 
-	// NewSession, if non-nil, is called when the agent responds to session/new or session/fork. Since no other message
-	// is read until it returns, it should be used to call Manager.OpenSession if acpterm.Options.RequireSessions is
-	// set. It is only called for connections made with Connect. For session/load and session/resume, the ID is already
-	// known, so callers should open the session prior to sending the request.
+	// NewSession, if non-nil, is called when the agent responds to session/new or session/fork. No other message is
+	// read until it returns, so this is the place to call Manager.OpenSession if acpterm.Options.RequireSessions is
+	// set. For session/load and session/resume, you know the ID in advance and should open the session before sending
+	// the request. NewSession is only called for connections made with Connect.
 	NewSession func(Session)
 
 	// AgentTerminals shows the commands run by the agent itself, like package agentterm. Created is called with each of
@@ -31,17 +31,17 @@ type Options struct {
 	// terminals, because the SDK does not support v2, where agents can allow it. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities indicates to the agent that
-	// users can sign in to it in a terminal, for example using signin.Run.
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. It makes ClientCapabilities tell the agent that users can
+	// sign in to it in a terminal, for example using signin.Run.
 	TerminalAuth bool
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to distinguish the sessions of multiple
-	// connections sharing a manager.
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It keeps apart the sessions of connections that share a
+	// manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is the maximum length of lines the agent can read, including the newline. If output exceeds it, the
-	// start is cut, reserving 4 KiB for the rest of the line. If zero, a default of 10 MiB is used, which is the limit
-	// of agents built with the SDK.
+	// MaxLineBytes is the maximum length of a line that the agent can read, including the newline. Output that would
+	// not fit, with 4 KiB reserved for the rest of the line, is cut at the start. The default is 10 MiB, which is the
+	// limit of agents built with the SDK.
 	MaxLineBytes int
 }
 
@@ -66,7 +66,7 @@ type Terminals struct {
 	options Options
 }
 
-// New returns a new Terminals for a connection, using m to run commands. Connections may share a manager.
+// New returns a new Terminals for a connection, whose commands are run by m. Connections may share a manager.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
@@ -86,9 +86,9 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 // TerminalCapability returns the value of ClientCapabilities.Terminal for the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
-// ClientCapabilities returns the capabilities to be sent in the InitializeRequest. It advertises terminals, and callers
-// may add any other capabilities. If Options.AgentTerminals is set, its _meta asks the agent to show commands run by
-// itself. If Options.TerminalAuth is set, it also indicates that users can sign in to the agent in a terminal.
+// ClientCapabilities returns the capabilities to send in the InitializeRequest. It advertises terminals, and sign-in in
+// a terminal if Options.TerminalAuth is set. If Options.AgentTerminals is set, its _meta asks the agent to show the
+// commands that it runs itself. Callers may add any other capabilities.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
@@ -104,9 +104,9 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 }
 
 // CloseTerminals releases all terminals of the connection, waits for their process trees to exit, and returns the
-// joined errors. Any pending create requests fail without leaving processes behind, and new ones are refused. Since the
-// SDK does not inform clients when a connection is closed, callers should call CloseTerminals when disconnecting and
-// when the Done channel of the acp.ClientSideConnection is closed.
+// joined errors. Pending create requests fail without leaving any processes behind, and new ones are refused. The SDK
+// does not tell clients that a connection was closed, so call CloseTerminals when disconnecting and when the Done
+// channel of the acp.ClientSideConnection is closed.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -114,7 +114,7 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and waits until it is running. If ctx is done first, no process is left running.
+// CreateTerminal starts a command and returns once it is running. If ctx is done first, no process is left behind.
 func (t *Terminals) CreateTerminal(
 	ctx context.Context, req acp.CreateTerminalRequest,
 ) (acp.CreateTerminalResponse, error) {
@@ -139,9 +139,9 @@ func (t *Terminals) create(
 	return created, cancelled
 }
 
-// TerminalOutput returns the current output, along with the exit status if the command has exited. If the response
-// would exceed Options.MaxLineBytes, the head is dropped if the agent requested one (see Head in package agent), and
-// the output is shortened if necessary.
+// TerminalOutput returns the current output, along with the exit status if the command has exited. To keep the response
+// within Options.MaxLineBytes, it first drops the head, if the agent requested one (see Head in package agent), and
+// then shortens the output as far as necessary.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -163,8 +163,8 @@ func (t *Terminals) TerminalOutput(
 	return answer, nil
 }
 
-// WaitForTerminalExit waits until the command has exited and returns its exit status. The status's meta contains the
-// reason as "endedBy", in its "acpterm" member.
+// WaitForTerminalExit waits until the command has exited and returns its exit status. The "acpterm" member of the
+// status's meta contains the reason as "endedBy".
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
@@ -175,8 +175,8 @@ func (t *Terminals) WaitForTerminalExit(
 	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
-// KillTerminal kills the process tree of the command and waits until it is gone, even if ctx is cancelled. It is still
-// possible to read the output.
+// KillTerminal kills the process tree of the command and waits until it is gone, even if ctx is cancelled. The output
+// can still be read after that.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -184,8 +184,8 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is like KillTerminal, but also immediately invalidates the ID of the terminal. It is not an error to
-// call it more than once.
+// ReleaseTerminal is like KillTerminal, but also invalidates the terminal's ID immediately. It may be called more than
+// once.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// A Turn represents a prompt being answered by the agent. Its fields must not be modified, but its methods may be
-// called concurrently.
+// A Turn represents a prompt that the agent is answering. Its methods may be called concurrently, but its fields must
+// not be modified.
 type Turn struct {
 	SessionID acpterm.SessionID
 	// Cwd is the session's working directory from session/new.
@@ -35,15 +35,15 @@ type Turn struct {
 	ctx context.Context
 }
 
-// Context returns the context of the turn. It is cancelled by session/cancel or when the connection is closed.
+// Context returns the context of the turn, which is cancelled by session/cancel and when the connection is closed.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Command returns a request for running a command in the turn's session and working directory.
+// Command returns a request to run a command in the turn's session and working directory.
 func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
 }
 
-// Say sends a session/update with a chunk of the agent's message. It returns an error if the connection is closed.
+// Say sends a session/update with a chunk of the agent's message, or returns an error if the connection is closed.
 func (t *Turn) Say(text string) error {
 	return t.Update(map[string]any{
 		"sessionUpdate": "agent_message_chunk",
@@ -224,8 +224,8 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // errNoReturn is the answer to a prompt if its turn ended the goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns a new Client which is connected to h in memory. It is useful for testing the options of a handler.
-// The handler and the connection are closed automatically at the end of the test.
+// Connect returns a new Client that is connected to h in memory, for testing the options of a handler. Both the handler
+// and the connection are closed at the end of the test.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	rest := h.Filter(context.Background(), client)

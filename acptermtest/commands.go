@@ -32,12 +32,12 @@ import (
 // Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script
 
-// A Script is run in a goroutine instead of a process, and returns the exit code. The command exits when the Script
-// does. After a fatal signal, any method of Process except Command and Context exits the goroutine, running deferred
-// calls. Since signals cannot interrupt anything else, a Script that might block should watch Process.Context.
+// A Script runs in a goroutine instead of a process, and returns the exit code. The command exits when the Script does.
+// After a fatal signal, any method of Process except Command and Context exits the goroutine, running deferred calls.
+// Signals interrupt nothing else, so a Script that might block should watch Process.Context.
 type Script func(p *Process) int
 
-// Print returns a Script that writes the given output and then exits with the given code.
+// Print returns a Script that writes output and then exits with the given code.
 func Print(output string, code int) Script {
 	return func(p *Process) int {
 		fmt.Fprint(p, output)
@@ -51,7 +51,7 @@ func Block(p *Process) int {
 	return 0
 }
 
-// Base returns the zero Base, which means that commands have neither a default directory nor a PATH.
+// Base returns the zero Base, so commands have neither a default directory nor a PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Process represents a running Script. Its methods, except Command and Context, must be called by its own goroutine.
+// A Process represents a running Script. Only Command and Context may be called by goroutines other than the Script's.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -33,16 +33,16 @@ type Process struct {
 // Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context returns a context that's cancelled when the process is terminated by a signal.
+// Context returns a context that is cancelled when a signal terminates the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal. After the terminal has been released, it returns os.ErrClosed.
+// Write writes to the terminal, or returns os.ErrClosed once the terminal has been released.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep pauses the Script for at least the duration d, unless the process is terminated by a signal.
+// Sleep pauses the Script for at least the duration d, unless a signal terminates the process.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -57,8 +57,8 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch causes the given signals to be relayed to Await instead of terminating the process. Up to sixteen signals are
-// queued. Note that SIGKILL cannot be caught.
+// Catch makes Await return the given signals, which then no longer terminate the process. Up to sixteen signals are
+// queued. SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -71,15 +71,15 @@ func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the same tree. It may outlive the current process, in which case it continues to keep
-// the output open and to receive signals sent to the tree.
+// Spawn starts another process in the same tree. If it outlives the current process, it keeps the output open and still
+// receives signals sent to the tree.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection simulates the loss of a connection to another machine. Subsequently, waits, kills and the release fail
-// with acpterm.ErrConnectionLost, and no more output arrives. The Script keeps running, but cannot be signalled.
+// LoseConnection simulates the loss of the connection to another machine. From then on, no more output arrives, and
+// waits, kills and the release fail with acpterm.ErrConnectionLost. The Script keeps running, but cannot be signalled.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()
@@ -236,7 +236,7 @@ func (t *tree) Signal(sig syscall.Signal) {
 	}
 }
 
-// Gone returns a channel that's closed when all scripts have returned or the connection was lost.
+// Gone returns a channel that's closed when all scripts have returned or the connection has been lost.
 func (t *tree) Gone() <-chan struct{} { return t.gone }
 
 // Err returns the error of a lost connection, or nil.
@@ -252,7 +252,7 @@ func (t *tree) Err() error {
 // Limits returns nil, since limits are not applied.
 func (t *tree) Limits() []acpterm.EnforcedLimit { return nil }
 
-// Close is a no-op, because scripts have already been terminated or abandoned by the release.
+// Close is a no-op, because the release has already terminated or abandoned all scripts.
 func (t *tree) Close() {}
 
 // PID returns a number that no real process has.

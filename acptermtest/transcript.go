@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// A Transcript records the lines sent over the client's side of a connection. Its methods may be called concurrently,
-// with the exception of Read, Write and Close, which are subject to the rules of the connection.
+// A Transcript records the lines sent in both directions over the client's end of a connection. Its methods may be
+// called concurrently, except for Read, Write and Close, which follow the rules of the connection.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
@@ -29,8 +29,8 @@ type Transcript struct {
 	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a new Transcript that wraps conn. It should be used by the client instead of conn, both to read the
-// agent's messages and to write its own.
+// Record returns a Transcript that wraps conn. The client must use the Transcript instead of conn, so that it sees the
+// messages in both directions.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
 // Read reads from the connection and records the agent's messages.
@@ -40,8 +40,8 @@ func (tr *Transcript) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write records the client's messages before writing them to the connection, which ensures that a request always
-// precedes its response.
+// Write records the client's messages and then writes them to the connection, so that a request is always recorded
+// before its response.
 func (tr *Transcript) Write(p []byte) (int, error) {
 	tr.record("client", &tr.client, p)
 	return tr.conn.Write(p)
@@ -64,8 +64,8 @@ func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	}
 }
 
-// Replace causes String to replace the given text, for example the path of a temporary directory with "/project". If
-// multiple replacements match at the same position, the first takes precedence.
+// Replace makes String replace text with by, for example the path of a temporary directory with "/project". If several
+// replacements match at the same position, the first one added takes precedence.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -100,9 +100,9 @@ func (tr *Transcript) String() string {
 // updateVariable makes Golden write its files if it is set to a non-empty value.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden compares String with the contents of the given file, ignoring the order of responses, and fails the test if
-// they differ. To create or update the file and its directory, set the environment variable ACPTERMTEST_UPDATE, and
-// then review the changes. In a synctest bubble, callers should first call synctest.Wait to avoid missing responses.
+// Golden compares String with the contents of a file and fails the test if they differ by more than the order of
+// responses. To create or update the file and its directory, set the environment variable ACPTERMTEST_UPDATE, and then
+// review the changes. In a synctest bubble, call synctest.Wait first, so that no response is missing.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()

@@ -18,8 +18,8 @@ import (
 // defaultGrace is longer than acpterm's own grace between a command's first signal and SIGKILL.
 const defaultGrace = 10 * time.Second
 
-// A Client calls the terminal/* methods of an ACP client over a connection. Its methods may be called concurrently, and
-// requests are sent in the order of the calls.
+// A Client calls the terminal/* methods of an ACP client over a connection. It may be used by multiple goroutines at
+// once, and sends requests in the order of the calls.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
@@ -35,19 +35,19 @@ type Client struct {
 
 // ClientOptions specifies optional settings for a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods lists the methods supported by the client in addition to terminal/*, such as
-	// "fs/read_text_file". It is used by Supports and FilterMethods, and included in any acpterm.CapabilityError. If
-	// nil, all methods are assumed to be supported. If non-nil but empty, no other methods are.
+	// SupportedMethods lists the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
+	// FilterMethods use the list, and any acpterm.CapabilityError includes it. If nil, all methods are assumed to be
+	// supported. If empty but non-nil, only terminal/* methods can be.
 	SupportedMethods []string
 
-	// Grace is the maximum amount of time Use and Run wait for each of the client's final responses (to kill, output
-	// and release) after the command has exited or timed out. In the case of a kill, this includes the response to the
-	// pending wait. If Grace is zero or negative, a default of 10 seconds is used.
+	// Grace is how long Use and Run wait for each of the client's final responses (to kill, output and release) once
+	// the command has exited or timed out. After a kill, this includes the response to the pending wait. If Grace is
+	// zero or negative, the default of 10 seconds is used.
 	Grace time.Duration
 }
 
-// NewClient returns a new Client for conn. The provided capabilities should be those sent by the client in initialize
-// (see ReadClientCapabilities). If options is nil, the defaults are used. Clients need not be closed.
+// NewClient returns a new Client for conn. The capabilities are those sent by the client in initialize, as returned by
+// ReadClientCapabilities. If options is nil, the defaults are used. Clients need not be closed.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -68,10 +68,10 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 	return c
 }
 
-// Create runs a command using terminal/create. It is the caller's responsibility to release the returned terminal.
+// Create runs a command using terminal/create. The caller must release the returned terminal.
 //
-// If ctx is done before the client has responded, the request is cancelled. If the client creates the terminal anyway,
-// it is released once its ID is known.
+// If ctx is done before the client has responded, Create cancels the request. If the client creates the terminal
+// anyway, it is released once its ID is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
@@ -92,9 +92,9 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls use with it, and then releases it, regardless of whether use fails or panics or ctx is
-// done. If the terminal could not be created, that error is returned; otherwise, Use returns the joined errors of use
-// and the release. Even if ctx is done, it waits up to ClientOptions.Grace for the release.
+// Use creates a terminal, calls use with it, and then releases it, even if use fails or panics or ctx is done. If the
+// terminal cannot be created, Use returns that error. Otherwise, it returns the joined errors of use and the release,
+// for which it waits up to ClientOptions.Grace after ctx is done.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

@@ -9,13 +9,13 @@ import (
 )
 
 // Content represents a terminal in the content of a tool call (schema type ToolCallContent with the type "terminal").
-// It must be added before releasing the terminal. The client continues to show the output after that.
+// Add it to the tool call before releasing the terminal. The client then keeps showing the output after the release.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta
 }
 
-// Content returns a content item that can be used to show the terminal in a tool call.
+// Content returns a content item that shows the terminal in a tool call.
 func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
 
 // MarshalJSON implements json.Marshaler. It encodes c as {"type":"terminal","terminalId":…}.

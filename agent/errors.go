@@ -17,8 +17,8 @@ import (
 // ErrBadResponse indicates that a response lacks a property required by ACP's schema, such as a new terminal's ID.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// An Error describes a failed call. Note that an *acpterm.CapabilityError is returned instead if the client does not
-// support the method, either according to its capabilities or because it rejected the call.
+// An Error describes a failed call. If the client does not support the method, calls return an *acpterm.CapabilityError
+// instead, whether this is known from its capabilities or because it rejected the call.
 type Error struct {
 	// Method is the name of the method, such as "terminal/kill".
 	Method string
@@ -30,12 +30,12 @@ type Error struct {
 	// Clients built with acpterm send a more specific kind. Kind is also acpterm.ErrCancelled if the context passed to
 	// the call is done, and acpterm.ErrTerminalNotFound if the terminal has already been released.
 	Kind acpterm.Kind
-	// Err is the underlying error, for example the client's response (a *jsonrpc2.Error), jsonrpc2.ErrClosed (possibly
-	// wrapped) if the connection is closed, or the context's cause. If the terminal was already released, it is nil.
+	// Err is the underlying error, such as the client's response (a *jsonrpc2.Error), the context's cause or, if the
+	// connection is closed, jsonrpc2.ErrClosed (possibly wrapped). If the terminal was already released, Err is nil.
 	Err error
 }
 
-// Error implements the error interface. The message includes the method, terminal, kind and underlying error.
+// Error returns a message with the method, terminal, kind and underlying error.
 func (e *Error) Error() string {
 	parts := []string{"agent", e.Method}
 	if e.TerminalID != "" {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap returns both the kind and the underlying error, so that errors.Is and errors.As can be used with either.
+// Unwrap returns the kind and the underlying error, so that errors.Is and errors.As find both.
 func (e *Error) Unwrap() (all []error) {
 	if e.Kind != "" {
 		all = append(all, e.Kind)

@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// AskForHead modifies request to ask for the first bytes of the output in addition to the end. They are returned by
-// ReadHead. The client may impose a lower limit. Any existing "acpterm" in the request's Meta is replaced.
+// AskForHead modifies request to ask for the first bytes of the output in addition to the end. Use ReadHead to get them
+// from the response. The client may impose a lower limit. Any existing "acpterm" in the request's Meta is replaced.
 func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta = maps.Clone(request.Meta)
 	if request.Meta == nil {
@@ -23,16 +23,16 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 
 // Head is the beginning of a command's output.
 type Head struct {
-	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset of its end.
+	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset at which it ends.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is the offset of the start of TerminalOutputResponse.Output. If it is greater than End, the bytes in
+	// OutputStart is the offset at which TerminalOutputResponse.Output starts. If it is greater than End, the bytes in
 	// between have been lost.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the start of the output from a response, or nil if it was not requested using AskForHead or the
-// client does not support this extension.
+// ReadHead returns the start of the output from a response, or nil if there is none, because it was not requested using
+// AskForHead or the client does not support this extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {
 		Text *string `json:"head"`

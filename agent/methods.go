@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether all of the given methods are supported by the client, which is useful for choosing the tools
-// to offer to a model. If SupportedMethods is not set, all methods except for terminal/* are assumed to be supported.
+// Supports reports whether the client supports all of the given methods, for example to choose the tools offered to a
+// model. If SupportedMethods is not set, all methods other than terminal/* are assumed to be supported.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }

@@ -41,8 +41,8 @@ type Reporter struct {
 
 // ReporterOptions specifies optional settings for a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
-	// KnowsSession, if non-nil, reports whether the given session exists. If not, terminal/cancel is answered with
-	// -32002. It is called on the goroutine that called Cancel. If nil, all sessions are assumed to exist.
+	// KnowsSession, if non-nil, reports whether the given session exists. If it returns false, terminal/cancel fails
+	// with -32002. It is called on the goroutine that called Cancel. If nil, all sessions are assumed to exist.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
@@ -55,9 +55,9 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a new Reporter. Callers using jsonrpc2 should pass their handler to its Handler method; others
-// should call Connect and Cancel instead. If options is nil, the defaults are used. The caller should call Close when
-// finished.
+// NewReporter returns a new Reporter. When using jsonrpc2, pass your handler to its Handler method. With other
+// libraries, call Connect and Cancel instead. If options is nil, the defaults are used. The caller should call Close
+// when finished.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -70,9 +70,9 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect begins sending notifications by calling notify, which may use any JSON-RPC library. It is never called
-// concurrently, and may block until the client reads. A Reporter can only be connected once, either by Connect or by
-// the first message received by its Handler. Subsequent calls are no-ops.
+// Connect makes the Reporter send notifications by calling notify, which may use any JSON-RPC library. notify is never
+// called concurrently, and may block until the client reads. A Reporter is connected only once, either by Connect or by
+// the first message its Handler receives. Subsequent calls are no-ops.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -228,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports and waits for their goroutines to exit. The terminals are not affected. It does not wait for
-// a write blocked by a client that does not read. Such a write returns when the connection is closed.
+// Close stops all reports and waits for their goroutines to exit. It does not affect the terminals, nor does it wait
+// for a write to a client that has stopped reading, which returns when the connection is closed.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

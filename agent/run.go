@@ -11,12 +11,12 @@ import (
 
 // RunOptions specifies optional settings for Client.Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum amount of time the command may run after the client has responded to terminal/create. A
-	// zero value means no timeout, so it may run until ctx is done.
+	// Timeout is the maximum time the command may run after the client has responded to terminal/create. If zero, there
+	// is no timeout, and the command may run until ctx is done.
 	Timeout time.Duration
-	// Created, if non-nil, is called with the new terminal. It is typically used to show the terminal in a tool call
-	// (see Terminal.Content). Although the command and its timeout have already been started, Run does nothing until
-	// Created returns, and in particular does not kill a command whose timeout has expired.
+	// Created, if non-nil, is called with the new terminal, typically to show it in a tool call (see Terminal.Content).
+	// By then, the command and its timeout have started. However, Run does nothing until Created returns. In
+	// particular, it does not kill a command whose timeout has expired.
 	Created func(*Terminal)
 }
 
@@ -38,12 +38,12 @@ type Result struct {
 	// Output is the end of the output, up to the terminal's limit. Truncated reports whether the start is missing.
 	Output    string
 	Truncated bool
-	// Head is the start of the output. It is nil unless it was requested using AskForHead and the client supports it.
-	// It is also nil for commands run by the agent.
+	// Head is the start of the output if it was requested using AskForHead. It is nil if the client does not support
+	// this, or the command was run by the agent.
 	Head *Head
-	// ExitStatus is the exit status of the command. It is nil if it was not reported by the client.
+	// ExitStatus is the exit status of the command, or nil if the client did not report it.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID identifies the terminal, which has already been released, or is empty if none was created.
+	// TerminalID identifies the terminal, which has already been released. If no terminal was created, it is empty.
 	TerminalID acpterm.TerminalID
 }
 

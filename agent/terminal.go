@@ -11,7 +11,7 @@ import (
 )
 
 // A Terminal represents a terminal of the client. It is safe for concurrent use by multiple goroutines. Methods with a
-// context return when it is done. After Release, they return acpterm.ErrTerminalNotFound without sending anything.
+// context return when it is done. After Release, they return acpterm.ErrTerminalNotFound and send nothing.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
@@ -28,7 +28,7 @@ func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 // SessionID returns the ID of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output returns the current output using terminal/output. While the command is running, ExitStatus is nil.
+// Output returns the current output using terminal/output. ExitStatus is nil while the command is running.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,9 +42,8 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits for the command to exit using terminal/wait_for_exit. If ctx is done before that, the request is
-// cancelled, but the command is not. If the client does not know the exit status, the result contains neither an exit
-// code nor a signal.
+// Wait waits for the command to exit using terminal/wait_for_exit. If ctx is done first, Wait cancels the request, but
+// the command continues. If the client does not know the exit status, the result has neither an exit code nor a signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }

@@ -35,11 +35,11 @@ type toolClient struct {
 
 // TerminalsOptions specifies optional settings for Terminals. The zero value is ready to use.
 type TerminalsOptions struct {
-	// ProtocolVersion is the version returned by the agent in response to initialize. If zero, it is the version
-	// requested by the client, but at most 2.
+	// ProtocolVersion is the version that the agent returned from initialize. If zero, the version requested by the
+	// client is used, up to version 2.
 	ProtocolVersion int
-	// Client specifies options for using the client's terminals. Run also uses its Grace as the maximum time to wait
-	// for the client to read the tool call's updates.
+	// Client specifies options for using the client's terminals. Its Grace also limits how long Run waits for the
+	// client to read the tool call's updates.
 	Client ClientOptions
 	// Reporter configures the reporting of the agent's own terminals.
 	Reporter ReporterOptions
@@ -108,8 +108,8 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter returns the Reporter for the agent's own terminals. It can be used to report terminals not created by Run,
-// and to call Replay when a session is resumed by session/resume.
+// Reporter returns the Reporter for the agent's own terminals. Use it to report terminals that were not created by Run,
+// and to call Replay when session/resume resumes a session.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
 // A ToolCall describes a tool call that runs a single command.
@@ -118,19 +118,19 @@ type ToolCall struct {
 	ID string
 	// Title is shown to the user. It defaults to the command.
 	Title string
-	// Own, if true, forces the command to run in the agent's Manager even if the client supports terminals.
+	// Own forces the command to run in the agent's Manager, even if the client supports terminals.
 	Own bool
 	// Request specifies the command and its session.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is the maximum amount of time the command may run. If zero, it may run until ctx is done.
+	// Timeout is the maximum time the command may run. If zero, it may run until ctx is done.
 	Timeout time.Duration
 }
 
 // ToolCallResult is the result of Terminals.Run.
 type ToolCallResult struct {
 	Result
-	// Content is the content of the tool call as sent by Run, which is a single item containing either a terminal or
-	// text. Terminals of the client must not be sent again, since they have already been released.
+	// Content is the content of the tool call as sent by Run: a single item with either a terminal or text. Do not send
+	// a terminal of the client again, since it has already been released.
 	Content []json.Marshaler
 }
 

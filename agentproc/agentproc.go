@@ -33,8 +33,8 @@ import (
 
 // Options specifies optional settings for Start. The zero value is ready to use.
 type Options struct {
-	// Grace is the maximum amount of time to wait for the agent to exit after closing its standard input, and then for
-	// any remaining processes to exit after SIGTERM. Each defaults to 5 seconds. If negative, Close does not wait.
+	// Grace is how long to wait for the agent to exit once its standard input has been closed, and then how long to
+	// wait for remaining processes after SIGTERM. The default is 5 seconds. If negative, Close does not wait.
 	Grace time.Duration
 
 	// Stderr, if non-nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
@@ -44,8 +44,8 @@ type Options struct {
 	// counted in the log. If nil, lines are logged to Logger at level Info. It is ignored if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger specifies an optional logger for the number of dropped lines and, if Stderr is nil, for the agent's
-	// standard error. If nil, slog.Default() is used, as it always is for panics in Stderr.
+	// Logger receives the number of dropped lines and, if Stderr is nil, the agent's standard error. If nil,
+	// slog.Default() is used. Panics in Stderr always go to slog.Default().
 	Logger *slog.Logger
 }
 
@@ -221,8 +221,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads from the agent's standard output, returning io.EOF at the end. It remains possible to read any remaining
-// output after the agent has exited.
+// Read reads from the agent's standard output, returning io.EOF at the end. After the agent has exited, the rest of its
+// output can still be read.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -244,19 +244,19 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It may block if the agent is not reading. Calling Close unblocks any
-// pending writes, and subsequent ones return os.ErrClosed.
+// Write writes to the agent's standard input. It may block if the agent is not reading. Close unblocks pending writes
+// and makes subsequent ones return os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the process ID of the agent. Note that the system may reuse it after Done has been closed.
+// PID returns the process ID of the agent. Once Done has been closed, the system may reuse the ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that's closed when the agent has exited and its other processes have either exited or been
-// abandoned. Some lines for Options.Stderr or bytes for cmd.Stderr may still be queued until Close returns.
+// Done returns a channel that's closed when the agent has exited and its other processes have exited or been abandoned.
+// Until Close returns, lines for Options.Stderr or bytes for cmd.Stderr may still be queued.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits for Done to be closed and returns the agent's exit status. If ctx is done first, it returns ErrCancelled.
-// If another part of the program reaped the process, it returns ErrExitLost; if it is still running, Close's error.
+// Wait waits until Done is closed and returns the agent's exit status, or ErrCancelled if ctx is done first. It returns
+// ErrExitLost if another part of the program reaped the process, and Close's error if the process is still running.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-p.ended.Done():
@@ -287,7 +287,7 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Kill is like Close but immediately sends SIGKILL to all processes. It may be called concurrently with Close.
+// Kill is like Close but sends SIGKILL to all processes immediately. It may be called concurrently with Close.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

@@ -9,9 +9,9 @@ import (
 
 // A TraceLine is a line read from or written to a connection.
 type TraceLine struct {
-	// Sent reports whether the line was sent over the connection, as opposed to received from it.
+	// Sent reports whether the line was written to the connection rather than read from it.
 	Sent bool
-	// Text is the line, excluding the newline and cut to 64 KiB. It must not be used after the hook has returned.
+	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
 	Text []byte
 	// Bytes is the full length of the line.
 	Bytes int64
@@ -44,7 +44,7 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the underlying connection, after calling the hook to ensure that a line is traced before its answer.
+// Write calls the hook and then writes to the underlying connection, so that a line is always traced before its answer.
 // Only one goroutine at a time may call Write.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)

@@ -49,14 +49,14 @@ const (
 
 // Options specifies optional settings for Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel, if non-nil, is called by acpterm.Terminal's Kill to send a MethodCancel request to the agent, and returns
-	// its error. This only applies to terminals that the agent allows the client to cancel. If nil, the connection of
-	// Terminals.Handler is used or, without a Handler, Kill returns acpterm.ErrNotCancellable.
+	// Cancel, if non-nil, sends a MethodCancel request to the agent and returns its error. It is called by Kill, for
+	// terminals that the agent allows the client to cancel. If nil, Kill sends the request over the connection of
+	// Terminals.Handler or, without a Handler, returns acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals represents the agent's terminals for a connection. It is safe for concurrent use by multiple goroutines.
-// Updates of a terminal are applied in the order of the calls.
+// Terminals tracks the agent's terminals on a connection. It is safe for concurrent use by multiple goroutines. Updates
+// of a terminal are applied in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
@@ -94,7 +94,7 @@ func New(h *acpterm.Handler, options *Options) *Terminals {
 	}
 }
 
-// Advertise sets the capabilities for initialize to indicate that the client shows terminals by the convention of v1.
+// Advertise modifies the capabilities for initialize to say that the client shows terminals by the convention of v1.
 func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta = maps.Clone(c.Meta)
 	if c.Meta == nil {
@@ -103,9 +103,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the IDs of any terminals in the content of a tool call, regardless of whether they belong
-// to the client or the agent. The content may be either an array of the schema type ToolCallContent or a single item,
-// as in ACP v2's tool_call_content_chunk. For any other content, it returns nil.
+// ToolCallTerminals returns the IDs of all terminals in the content of a tool call, whether they belong to the client
+// or to the agent. The content is either an array of the schema type ToolCallContent or, as in ACP v2's
+// tool_call_content_chunk, a single item. For any other content, the result is nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))

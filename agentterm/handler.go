@@ -12,8 +12,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Handler returns a handler that passes all messages to next, after calling Update for each session/update and logging
-// any unusable ones. If Options.Cancel is not set, Kill uses the handler's connection to send its request to the agent.
+// Handler returns a handler that calls Update for each session/update, logging unusable ones, before it passes a
+// message to next. If Options.Cancel is not set, Kill sends its request to the agent over the handler's connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
 
 type handler struct {

@@ -55,9 +55,9 @@ type batch struct {
 // maxBytes is the limit of unwritten bytes. At this limit Record waits.
 const maxBytes = 16 << 20
 
-// New returns a new Log that writes to w, which receives whole lines and no concurrent calls. If w has a Sync() error
-// method, such as that of *os.File, decisions are considered recorded after Sync has returned. However, it is not
-// called for pipes or for any other *os.File that is not a regular file. Close does not close w.
+// New returns a new Log that writes to w, one or more whole lines at a time and never concurrently. If w has a Sync()
+// error method, as *os.File does, a decision is only considered recorded once Sync has returned. However, Sync is not
+// called for an *os.File other than a regular file, such as a pipe. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
 	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
@@ -285,8 +285,8 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close writes and flushes any remaining lines, and closes the file if it was opened using Open. If this fails, it
-// returns an error. Managers that use the Log should be closed first. Subsequent calls return os.ErrClosed.
+// Close writes and flushes any remaining lines, and closes the file if Open opened it. It returns an error if any of
+// this fails. Close the managers that use the Log first. Subsequent calls return os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

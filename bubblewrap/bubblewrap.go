@@ -26,19 +26,19 @@ import (
 // innermost wins, so a root in a hidden directory is visible, but a hidden directory in a root is not. If the same path
 // is listed more than once, Hidden takes precedence over ReadOnly, and ReadOnly over Writable and the roots.
 type Options struct {
-	// Network allows commands to use the machine's network without restriction, including any services on 127.0.0.1 and
-	// abstract Unix sockets.
+	// Network gives commands unrestricted access to the machine's network, including services on 127.0.0.1 and abstract
+	// Unix sockets.
 	Network bool
 	// Writable lists files and directories that commands may write to, for example a compiler's cache.
 	Writable []string
-	// ReadOnly lists files and directories within writable or hidden directories to be made read-only.
+	// ReadOnly lists files and directories that are read-only even though they are in a writable or hidden directory.
 	ReadOnly []string
-	// Hidden lists files and directories which should appear empty or unreadable to commands, for example ~/.ssh. Note
-	// that a command which can write to the parent of such a directory can move it, and thus expose its contents to
-	// subsequent commands.
+	// Hidden lists files and directories that appear empty or unreadable to commands, such as ~/.ssh. Note that a
+	// command that can write to the parent of such a directory can move it, which exposes its contents to subsequent
+	// commands.
 	Hidden []string
-	// NoSyscallFilter, if true, disables the system call filter. Commands can then access the hypervisor (AF_VSOCK) and
-	// the user's keys. It should only be set if a command needs a refused call or the system lacks support for it.
+	// NoSyscallFilter disables the system call filter, which gives commands access to the hypervisor (AF_VSOCK) and the
+	// user's keys. Set it only if a command needs a refused call or the system does not support the filter.
 	NoSyscallFilter bool
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Sandbox is an acpterm.Sandbox which uses bubblewrap to run commands. It is created by New and is safe for
-// concurrent use by multiple goroutines.
+// A Sandbox is an acpterm.Sandbox that runs commands in bubblewrap. It is created by New and is safe for concurrent use
+// by multiple goroutines.
 type Sandbox struct {
 	program string // bwrap
 	network bool

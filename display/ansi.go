@@ -19,13 +19,13 @@ import (
 // Other bytes of invalid UTF-8 are kept.
 func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
-// An ANSIStripper is like StripANSI, but for text arriving in chunks, which may be split at any point. The zero value
-// is ready to use. It is not safe for concurrent use.
+// An ANSIStripper is like StripANSI, but for text that arrives in chunks, which may be split anywhere. The zero value
+// is ready to use. An ANSIStripper is not safe for concurrent use.
 type ANSIStripper struct {
-	// KeepColours, if true, preserves colours and attributes such as bold (SGR), except for blinking and concealed
-	// text. To allow callers to insert text before any line or chunk, the stripper writes its own sequences and resets
-	// them at the end of each line and chunk. Note that a command can still choose the same colour for the background
-	// and the text.
+	// KeepColours preserves colours and attributes such as bold (SGR), except for blinking and concealed text. The
+	// stripper writes its own sequences and resets them at the end of each line and chunk, so that callers can insert
+	// text before any line or chunk. Note that a command can still choose the same colour for the text and its
+	// background.
 	KeepColours bool
 
 	state ansiState
@@ -53,8 +53,8 @@ const (
 	ansiLead = 0xc2 // the first byte of the characters of C1, and of 32 others, in UTF-8
 )
 
-// Strip returns the next chunk with escape sequences removed. If a chunk ends in the middle of a sequence, the rest is
-// removed by the next call. Except for any preserved colours, the joined results equal StripANSI of the joined chunks.
+// Strip returns the next chunk without its escape sequences. If a chunk ends in the middle of a sequence, the next call
+// removes the rest. Apart from preserved colours, the joined results equal StripANSI of the joined chunks.
 func (s *ANSIStripper) Strip(chunk string) string {
 	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
 	if isPlain && s.isText() && s.style == (style{}) {

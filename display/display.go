@@ -29,8 +29,8 @@ func Visible(text string, most int) string {
 	return shown
 }
 
-// Quote is like Visible, but returns a double-quoted string, with double quotes and backslashes escaped as well. This
-// makes the result unambiguous, and distinguishes it from the surrounding text.
+// Quote is like Visible, but returns the text in double quotes, with double quotes and backslashes escaped as well.
+// This makes it unambiguous and sets it apart from surrounding text.
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown

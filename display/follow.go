@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Follow copies a terminal's output to w as it arrives, which may be the user's terminal, since an ANSIStripper is
-// used. It returns when Terminal.Follow does, when ctx is done or when a write fails. If w is slow, it misses output
-// rather than delaying the command. When the output of an agent's terminal is replaced, the new output follows the old.
+// Follow copies a terminal's output to w as it arrives. Since it uses an ANSIStripper, w may be the user's terminal. If
+// w is slow, it misses output rather than delaying the command. When the output of an agent's terminal is replaced, the
+// new output follows the old. Follow returns when Terminal.Follow does, when ctx is done or when a write fails.
 func Follow(ctx context.Context, w io.Writer, t *acpterm.Terminal) error {
 	var text ANSIStripper
 	for chunk := range t.Follow(ctx, 0) {

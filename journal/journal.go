@@ -55,8 +55,8 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started appends the command's process to the command's file. It examines the process and then calls unreaped. If that
-// returns false, nothing is recorded, since pid may be reused once the host has reaped the process.
+// Started adds the command's process to its file. It examines the process and then calls unreaped. If that returns
+// false, Started records nothing, because the host has reaped the process and pid may have been reused.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
@@ -77,7 +77,7 @@ func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error
 	return errors.Join(err, file.Close())
 }
 
-// End removes the file of the command. If the file does not exist, End does not return an error.
+// End removes the command's file. It is not an error if the file does not exist.
 func (d Dir) End(id acpterm.TerminalID) error { return d.remove(recordName(id)) }
 
 // remove removes a file. It succeeds if another process has removed the file.

@@ -15,10 +15,10 @@ import (
 type Recovered struct {
 	TerminalID acpterm.TerminalID
 	SessionID  acpterm.SessionID
-	// Command is the command of the terminal. Since the environment is not recorded, its Env is always nil.
+	// Command is the command of the terminal. Its Env is always nil, since the environment is not recorded.
 	Command acpterm.Command
-	// PID is the process ID used by the command, or 0 if the host crashed while starting it. Note that it may have been
-	// reused for another process.
+	// PID is the process ID of the command, or 0 if the host crashed while starting it. Another process may have the
+	// same ID by now.
 	PID     int
 	Created time.Time
 	// HostPID was the process ID of the host.
@@ -26,8 +26,8 @@ type Recovered struct {
 
 	// Ended lists the processes terminated by Recover, in no particular order.
 	Ended []int
-	// Survivors lists the processes still running. If it is not empty, the record is kept, which means that the next
-	// call to Recover returns it again.
+	// Survivors lists the processes still running. If there are any, the record is kept, and the next call to Recover
+	// returns it again.
 	Survivors []int
 }
 

@@ -22,8 +22,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments, if true, includes the command's arguments in its span (process.command_args), as well as error texts
-	// as the status description. Both may contain secrets and be of any length, though the SDK can limit that.
+	// Arguments adds the command's arguments to its span (process.command_args), and error texts to the status
+	// description. Both may contain secrets and be of any length, unless the SDK limits it.
 	Arguments bool
 }
 

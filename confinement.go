@@ -84,7 +84,7 @@ func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 }
 
 // A Sandbox confines commands. Just before an allowed command is started, Wrap is called and returns the command to run
-// instead. If Wrap fails, so does Create, and nothing is run. Wrap may be called concurrently.
+// instead. If Wrap fails, nothing is run and Create fails. Wrap may be called concurrently.
 type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }

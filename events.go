@@ -99,7 +99,7 @@ type SurvivorsEvent struct {
 }
 
 // ReleaseEvent is sent when a terminal has been released and its process tree has either exited or been abandoned.
-// Every command that was started gets exactly one, unless the host exits first.
+// Every started command gets exactly one, unless the host exits first.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time

@@ -22,7 +22,7 @@ type SkippedLine struct {
 	Bytes int64
 	// Reason says why the line was skipped. It is phrased to follow the words "the line", for example "is not JSON".
 	Reason string
-	// Code is the code of the error sent in response, either -32700 or -32600, or 0 if there was no response.
+	// Code is the code of the error sent in response, either -32700 or -32600, or 0 if no response was sent.
 	Code int64
 }
 

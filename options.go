@@ -25,9 +25,9 @@ type CommandOptions struct {
 	// with a Runner, a directory chosen by the Runner.
 	Dir string
 
-	// Env specifies the base environment, in the form "NAME=value", to which requests add their variables. If nil, this
-	// is the environment of the Runner or, without one, the host's environment at the time of the request. If Env is
-	// empty but non-nil, commands inherit no variables, and programs cannot be looked up because PATH is missing.
+	// Env specifies the base environment, in the form "NAME=value". Requests add their variables to it. If nil, this is
+	// the environment of the Runner or, without one, the host's environment at the time of the request. If Env is empty
+	// but non-nil, commands inherit no variables, and programs cannot be looked up because PATH is missing.
 	Env []string
 
 	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form
@@ -52,7 +52,7 @@ type CommandOptions struct {
 	Limits *Limits
 
 	// Sandbox, if non-nil, confines the command. It is called once the policy has allowed the command, just before the
-	// start, and may rewrite the command. If it fails, so does Create. It cannot be combined with a Runner.
+	// start, and may rewrite the command. If it fails, Create fails. It cannot be combined with a Runner.
 	Sandbox Sandbox
 
 	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
@@ -173,7 +173,7 @@ type Options struct {
 	// Before Linux 6.9, a signal can reach the wrong process if the host reaps a command right before it is sent.
 	HostReaps bool
 
-	// RequireSessions causes Create to return ErrSessionNotFound for sessions that were not opened with OpenSession.
+	// RequireSessions causes Create to return ErrSessionNotFound for sessions not opened with OpenSession.
 	RequireSessions bool
 
 	// Policy decides which commands may run, in all sessions. If nil, commands are only restricted by SessionOptions.
@@ -185,9 +185,9 @@ type Options struct {
 	// waits for it. Approve may be called concurrently. If it is nil, such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if non-nil, looks up and runs commands in place of the local machine, from which nothing is inherited.
-	// The directory, environment and limits specified in the options still apply. Commands are not recorded in the
-	// Journal. Runner cannot be combined with Sandbox, PTY, Cgroup or KeepDetached.
+	// Runner, if non-nil, looks up and runs commands elsewhere, for example in a container. The directory, environment
+	// and limits specified in the options still apply, but nothing is inherited from the local machine, and commands
+	// are not recorded in the Journal. Runner cannot be combined with Sandbox, PTY, Cgroup or KeepDetached.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. Use it to keep an audit log, for example with package audit.

@@ -154,8 +154,8 @@ type Decision struct {
 }
 
 // Policies combines several policies into one. It consults them in order and returns the strictest decision, or the
-// first of several that are equally strict, along with the first Change returned by any of the policies. Unknown
-// verdicts are treated as VerdictDeny. An empty list allows all commands.
+// first such decision if there is a tie, along with the first Change returned by any of the policies. Unknown verdicts
+// are treated as VerdictDeny. An empty list allows all commands.
 type Policies []Policy
 
 // Decide asks all policies and returns the strictest decision.

@@ -192,7 +192,7 @@ type EmptyResponse struct {
 }
 
 // UnmarshalJSON parses and validates a request. As required by the schema, it rejects null elements in args and env,
-// and required fields that are missing or null. Errors are of type *Error, with kind ErrInvalidParams and Field set.
+// and missing or null values for required fields. Errors are of type *Error, with kind ErrInvalidParams and Field set.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage

@@ -81,8 +81,8 @@ type Chunk struct {
 	Replaced bool
 }
 
-// OutputTotal returns the offset at which the output ends. This counts every byte written by the command, even if it
-// has since been discarded, and adds one for each time the owner of an attached terminal replaced the output.
+// OutputTotal returns the offset where the output ends. This counts every byte written by the command, even if it has
+// since been discarded, and adds one for each time the owner of an attached terminal replaced the output.
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
 // Output returns the current output, along with the exit status if the command has exited, as in the response to
@@ -113,8 +113,8 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 }
 
 // Head returns the start of the output as valid UTF-8, without splitting characters. It is limited to the greater of
-// CommandOptions.HeadBytes and the number of bytes requested by the agent. end is the offset at which text ends, as in
-// a Chunk. With a PTY, text is the start of the plain text returned by Output, and end an offset in it.
+// CommandOptions.HeadBytes and the number of bytes requested by the agent. end is the offset where text ends, as in a
+// Chunk. With a PTY, text is the start of the plain text returned by Output, and end an offset in it.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.

@@ -141,7 +141,7 @@ func (t *Terminals) create(
 
 // TerminalOutput returns the current output, along with the exit status if the command has exited. To keep the response
 // within Options.MaxLineBytes, it first drops the head, if the agent requested one (see Head in package agent), and
-// then shortens the output as far as necessary.
+// then shortens the output if necessary.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {

@@ -224,8 +224,8 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // errNoReturn is the answer to a prompt if its turn ended the goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns a new Client that is connected to h in memory, for testing the options of a handler. Both the handler
-// and the connection are closed at the end of the test.
+// Connect returns a new Client connected to h in memory, for testing the options of a handler. The handler and the
+// connection are closed automatically at the end of the test.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	rest := h.Filter(context.Background(), client)

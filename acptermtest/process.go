@@ -33,7 +33,7 @@ type Process struct {
 // Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context returns a context that is cancelled when a signal terminates the process.
+// Context returns a context that's cancelled when a signal terminates the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
 // Write writes to the terminal, or returns os.ErrClosed once the terminal has been released.

@@ -125,8 +125,8 @@ func (c *cancellation) write() {
 		CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
 }
 
-// CancelRequestNotification represents a notification with which the sender of a pending request cancels it (schema
-// type CancelRequestNotification). RequestID is a JSON string, number or null, as received.
+// CancelRequestNotification represents a notification sent to cancel one's own pending request (schema type
+// CancelRequestNotification). RequestID is a JSON string, number or null, as received.
 type CancelRequestNotification struct {
 	RequestID json.RawMessage `json:"requestId"`
 	Meta      acpterm.Meta    `json:"_meta,omitempty"`

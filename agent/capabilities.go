@@ -8,7 +8,7 @@ import (
 )
 
 // ReadClientCapabilities parses the client's capabilities from the params of an initialize request. As the schema
-// specifies, a capability that is missing or not a boolean counts as false. In ACP v2, capabilities.auth.terminal sets
+// specifies, missing and non-boolean capabilities count as false. In ACP v2, capabilities.auth.terminal sets
 // Auth.Terminal, too. If the params are not a JSON object, it returns acpterm.ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)

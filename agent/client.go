@@ -93,8 +93,8 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 }
 
 // Use creates a terminal, calls use with it, and then releases it, even if use fails or panics or ctx is done. If the
-// terminal cannot be created, Use returns that error. Otherwise, it returns the joined errors of use and the release,
-// for which it waits up to ClientOptions.Grace after ctx is done.
+// terminal cannot be created, Use returns that error. Otherwise, it returns the joined errors of use and the release.
+// Even if ctx is done, it waits for the release, up to ClientOptions.Grace.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

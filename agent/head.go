@@ -23,15 +23,15 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 
 // Head is the beginning of a command's output.
 type Head struct {
-	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset at which it ends.
+	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset where it ends.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is the offset at which TerminalOutputResponse.Output starts. If it is greater than End, the bytes in
+	// OutputStart is the offset where TerminalOutputResponse.Output starts. If it is greater than End, the bytes in
 	// between have been lost.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the start of the output from a response, or nil if there is none, because it was not requested using
+// ReadHead returns the start of the output from a response. It returns nil if the start was not requested using
 // AskForHead or the client does not support this extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {

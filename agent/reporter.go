@@ -228,8 +228,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports and waits for their goroutines to exit. It does not affect the terminals, nor does it wait
-// for a write to a client that has stopped reading, which returns when the connection is closed.
+// Close stops all reports and waits for their goroutines to exit. It does not affect the terminals. If the client does
+// not read, a write may still be blocked until the connection is closed, and Close does not wait for it.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

@@ -11,8 +11,8 @@ import (
 
 // RunOptions specifies optional settings for Client.Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum time the command may run after the client has responded to terminal/create. If zero, there
-	// is no timeout, and the command may run until ctx is done.
+	// Timeout is the maximum time the command may run after the client has responded to terminal/create. If zero, the
+	// command may run until ctx is done.
 	Timeout time.Duration
 	// Created, if non-nil, is called with the new terminal, typically to show it in a tool call (see Terminal.Content).
 	// By then, the command and its timeout have started. However, Run does nothing until Created returns. In

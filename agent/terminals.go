@@ -108,8 +108,8 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter returns the Reporter for the agent's own terminals. Use it to report terminals that were not created by Run,
-// and to call Replay when session/resume resumes a session.
+// Reporter returns the Reporter for the agent's own terminals. Use it to report terminals not created by Run, and to
+// call Replay when session/resume resumes a session.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
 // A ToolCall describes a tool call that runs a single command.

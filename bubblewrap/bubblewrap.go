@@ -31,7 +31,7 @@ type Options struct {
 	Network bool
 	// Writable lists files and directories that commands may write to, for example a compiler's cache.
 	Writable []string
-	// ReadOnly lists files and directories that are read-only even though they are in a writable or hidden directory.
+	// ReadOnly lists files and directories to make read-only although they are within writable or hidden directories.
 	ReadOnly []string
 	// Hidden lists files and directories that appear empty or unreadable to commands, such as ~/.ssh. Note that a
 	// command that can write to the parent of such a directory can move it, which exposes its contents to subsequent

@@ -13,17 +13,16 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Bridge answers questions of a Manager with answers remembered from session/request_permission. The zero value is
-// ready to use. A Bridge need not be closed, since it does not start any goroutines. Its methods are safe for
-// concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge must not be
-// copied after first use.
+// A Bridge remembers the user's answers to session/request_permission and uses them to answer the Manager's questions.
+// The zero value is ready to use. Since a Bridge does not start any goroutines, it need not be closed. Its methods are
+// safe for concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge
+// must not be copied after first use.
 type Bridge struct {
-	// Lifetime is the maximum amount of time an answer is remembered. If zero, a default of one minute is used. If
-	// negative, answers are not remembered.
+	// Lifetime is how long an answer is remembered. The default is one minute. If negative, answers are not remembered.
 	Lifetime time.Duration
 
-	// Max is the maximum number of answers to remember. When it is exceeded, the oldest answer is discarded. If zero, a
-	// default of 256 is used. If negative, no answers are remembered, and those for commands over 64 KiB never are.
+	// Max is the maximum number of answers to remember, beyond which the oldest is discarded. The default is 256. If
+	// negative, no answers are remembered. Answers for commands over 64 KiB are never remembered.
 	Max int
 
 	mu    sync.Mutex
@@ -43,7 +42,7 @@ const maxSize = 64 << 10
 
 // A Choice is the user's response to a Request.
 type Choice struct {
-	// Option is the option selected by the user. A value not among the request's options means no answer.
+	// Option is the option selected by the user. If it is not among the request's options, the user did not answer.
 	Option Option
 	// By names the user who answered. It is recorded as acpterm.Answer.By.
 	By string
@@ -110,15 +109,15 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget discards any unused answers of a session. Pending calls to Answer do not add any if their ctx was done.
+// Forget discards the remembered answers of a session. Pending calls to Answer add no more if their ctx is done.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function suitable for Options.Approve, which uses each remembered answer at most once and calls
-// next for all other questions. If next is nil, such questions are denied.
+// Approve returns a function for Options.Approve that answers questions with remembered answers, using each answer at
+// most once. All other questions are passed to next or, if next is nil, denied.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// An OptionKind describes the meaning of an option to the agent (schema type PermissionOptionKind).
+// An OptionKind describes the effect of an option on the agent (schema type PermissionOptionKind).
 type OptionKind string
 
 // OptionKind constants. See the package comment for their effect on later create requests. Other kinds have none.
@@ -25,7 +25,7 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// An Option represents an answer offered by the agent, along with all of its text (schema type PermissionOption).
+// An Option is an answer that the agent offers to the user, with its text as received (schema type PermissionOption).
 type Option struct {
 	ID   string // unique in its request
 	Name string
@@ -57,9 +57,9 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	return acpterm.ApprovalRejectOnce, false
 }
 
-// A Request represents the params of session/request_permission (schema type RequestPermissionRequest), with Title,
-// Kind and RawInput taken from the tool call. Agents may omit any of them if already sent in a session/update, so Read
-// may leave them empty. Hosts that keep track of tool calls should set them before calling any methods.
+// A Request holds the params of session/request_permission (schema type RequestPermissionRequest). Title, Kind and
+// RawInput are those of the tool call. Read leaves them empty if the agent omits them, which it may do after sending
+// them in a session/update. Hosts that keep track of tool calls should set them before calling any methods.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -68,18 +68,18 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the absolute path of the session's directory, where commands run by default. It should be set by the host,
-	// since Read does not. If empty, an answer for such a command is only used for create requests without a cwd.
+	// Dir is the absolute path of the session's directory, where commands run by default. The host should set it, since
+	// Read does not. If empty, the answer for a command that runs there is only used for create requests without a cwd.
 	Dir string
 }
 
-// A Command represents the command announced by a tool call. Either Line or Args is set.
+// A Command is the command announced by a tool call. Either Line or Args is set.
 type Command struct {
-	// Line is a shell line. However, a single word consisting of letters, digits and _ . / + - @ , : is stored in Args.
+	// Line is a shell line. A single word made up of letters, digits and _ . / + - @ , : is stored in Args instead.
 	Line string
 	// Args holds the program, followed by its arguments.
 	Args []string
-	// Dir is the directory of the command. If empty, Request.Dir is used, which may be empty as well.
+	// Dir is the directory of the command, which defaults to Request.Dir. If both are empty, the directory is unknown.
 	Dir string
 }
 
@@ -92,9 +92,9 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read parses the params of session/request_permission. If a required value is missing, a value is of the wrong type,
-// an object contains duplicate names, or the id of an option is empty or not unique, it returns an *acpterm.Error of
-// kind acpterm.ErrInvalidParams naming the field. Note that rawInput is not checked.
+// Read parses the params of session/request_permission. It returns an *acpterm.Error of kind acpterm.ErrInvalidParams,
+// naming the field, if a required value is missing, a value is of the wrong type, an object has duplicate names, or the
+// id of an option is empty or not unique. Note that rawInput is not checked.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -128,9 +128,9 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command to be run by the tool call, if known. This requires Kind to be "execute" and RawInput to
-// be an object whose "command" is a line, an array of the program and its arguments, or a program with a separate array
-// "args". RawInput may also include "cwd". All other members are ignored, but included in Text.
+// Command returns the command that the tool call will run, if known. For this, Kind must be "execute", and RawInput
+// must be an object whose "command" is a line, an array of the program and its arguments, or a program whose arguments
+// are in a separate array "args". RawInput may also include "cwd". Any other members are ignored, but included in Text.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {

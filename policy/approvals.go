@@ -35,10 +35,10 @@ type Approvals struct {
 type Approval struct {
 	// ID identifies the answer. Pass it to Approvals.Revoke to forget the answer.
 	ID string
-	// SessionID is the session the answer was given for. If empty, the answer is valid in all sessions.
+	// SessionID is the session that the answer is limited to. If empty, the answer is valid in all sessions.
 	SessionID acpterm.SessionID
-	// Command is the command which was approved or denied, without its Env. Variables contains the names of variables
-	// set by the request. The answer is only valid for requests with the same values, which are not included here.
+	// Command is the approved or denied command, without its Env. Variables lists the names of the variables set by the
+	// request. Their values are not included, but the answer is only valid for requests with the same values.
 	Command   acpterm.Command
 	Variables []string
 	// Rule is the name of the rule that caused the question.
@@ -75,7 +75,7 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that calls inner and, where possible, replaces any question with a remembered answer. If
+// Policy returns a policy that calls inner and, where possible, replaces its questions with remembered answers. If
 // inner is nil, all commands are allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
@@ -90,8 +90,8 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	})
 }
 
-// Approve returns a function suitable for acpterm.Options.Approve which calls ask and remembers any answer that applies
-// more than once. If the context is done when ask returns, the answer is not remembered.
+// Approve returns a function for acpterm.Options.Approve that calls ask and remembers each answer that applies more
+// than once. If the context is done when ask returns, the answer is not remembered.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -176,8 +176,8 @@ func (a *Approvals) List() (all []Approval) {
 	return all
 }
 
-// Revoke discards the remembered answer with the given ID and reports whether it was found. The next time the command
-// is requested, the user will be asked again. It does not affect any commands already running.
+// Revoke discards the remembered answer with the given ID and reports whether it was found. The user will be asked
+// again the next time the command is requested. Commands already running are not affected.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget discards all answers given for a session. It need not be called for sessions closed by CloseSession.
+// Forget discards all answers given for a session. CloseSession makes calling it unnecessary.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -65,8 +65,8 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax returns a policy that denies shell lines as well as arguments with line breaks or other characters
-// special to shells, except for spaces and tabs. It is intended for programs that pass their arguments to a shell.
+// NoShellSyntax returns a policy that denies shell lines, as well as arguments with line breaks or any characters
+// special to shells except spaces and tabs. It is intended for programs that pass their arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {

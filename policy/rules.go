@@ -19,24 +19,24 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules specifies the programs that may be run, along with their arguments and working directories. If a command
-// matches several rules, the strictest verdict is used, and the first rule with that verdict is reported. Rules can be
-// parsed from JSON using ParseRules and converted to a policy using Compile.
+// Rules specifies which programs may run, along with their arguments and directories. If a command matches several
+// rules, the strictest verdict applies, and the first rule with that verdict is reported. Use ParseRules to parse Rules
+// from JSON, and Compile to convert them to a policy.
 type Rules struct {
-	// Default specifies the verdict for commands not matched by any rule. If zero, they are denied.
+	// Default is the verdict for commands that match no rule. If zero, they are denied.
 	Default acpterm.Verdict `json:"default,omitempty"`
-	// ShellLines specifies the verdict for shell lines, which are not matched against Rules. If zero, they are denied.
-	// To apply the rules to each program in a shell line instead, use the policy/shell module.
+	// ShellLines is the verdict for shell lines, which are not matched against Rules. If zero, they are denied. To
+	// apply the rules to each program in a shell line instead, use the policy/shell module.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
 // A Rule specifies a verdict for all commands that match all of its conditions.
 type Rule struct {
-	// Name is the name of the rule, which must not be empty. It is used as the Rule field of decisions.
+	// Name is the name of the rule, which is also the Rule field of its decisions. It must not be empty.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason optionally explains the verdict to the agent or the user. It is used as the Reason field of decisions.
+	// Reason optionally explains the verdict to the agent or the user, as the Reason field of decisions.
 	Reason string `json:"reason,omitempty"`
 
 	// Program is an absolute path, or a name that Compile looks up in PATH. If empty, any program matches. A rule that
@@ -44,24 +44,24 @@ type Rule struct {
 	// another directory. A rule that denies matches the file under any name. It also matches any other file with that
 	// name if Program is a name, or, if Program is a path, the file found there when the decision is made.
 	Program string `json:"program,omitempty"`
-	// Args specifies a pattern for each argument, not including the program's name. In patterns, "*" matches any text
-	// and "?" matches any single character. The last pattern may be "...", which matches any remaining arguments. Note
-	// that a nil slice matches all arguments, but an empty slice only matches commands without any arguments.
+	// Args specifies a pattern for each argument, not counting the program's name. In a pattern, "*" matches any text
+	// and "?" matches any single character. The last pattern may be "...", which matches all remaining arguments. Note
+	// that a nil slice matches any arguments, whereas an empty slice only matches commands without arguments.
 	Args []string `json:"args"`
-	// AnyArg lists patterns of the same form. If it is non-nil, at least one argument must match one of the patterns.
+	// AnyArg, if non-nil, lists further patterns. At least one argument must match at least one of them.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir specifies a directory the command must run in or below, as an absolute path. If empty, all directories match.
-	// If the command's directory is unknown because of a cd in a shell line, the rule does not match unless it denies.
+	// Dir is the absolute path of a directory that the command must run in or below. If empty, all directories match.
+	// If a cd in a shell line makes the command's directory unknown, the rule only matches if it denies.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch list examples of commands, each starting with the program. Compile returns an error unless
-	// Program, Args and AnyArg match all of Match and none of NoMatch.
+	// Match and NoMatch list example commands, each starting with the program. Compile returns an error unless Program,
+	// Args and AnyArg match every example in Match and none in NoMatch.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules parses a JSON object as Rules. Keys are the names of the fields in lower camel case. If data is invalid or
-// includes an unknown field, ParseRules returns ErrInvalidParams.
+// ParseRules parses Rules from a JSON object, whose keys are the field names in lower camel case. If data is invalid or
+// contains an unknown field, it returns ErrInvalidParams.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -89,9 +89,9 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is like Compile but for a Manager with acpterm.Options.Runner set. Since programs and directories may
-// not exist on the local machine, it only checks examples by their program's name. If the Runner fails to resolve the
-// directory of a rule when making a decision, the rule does not match unless it denies.
+// CompileRemote is like Compile but for a Manager with acpterm.Options.Runner set. It checks examples only by the name
+// of their program, since programs and directories may not exist on the local machine. If the Runner fails to resolve a
+// rule's directory when a decision is made, the rule only matches if it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
 		if !isAbs(dir) {

@@ -34,10 +34,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables returns a list of variables for use with DenyVariables. They are used by operating systems,
-// shells, languages and popular tools, and can cause programs to run, load, read or write something else. Some of the
-// patterns match harmless names as well. Since no such list can be complete, callers who know the variables their
-// agents need should use AllowVariables instead.
+// DangerousVariables returns a list of variables for use with DenyVariables. Operating systems, shells, languages and
+// popular tools read these variables, which can cause programs to run, load, read or write something else. Some of the
+// patterns also match harmless names. Since no such list can be complete, use AllowVariables instead if you know which
+// variables your agents need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -114,9 +114,9 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables returns a policy that denies commands if any of the listed variables is set by the agent. Elements are
-// as described in AllowVariables, but names are always case-insensitive, since some programs ignore case. An unknown
-// value is considered a match. If possible, use AllowVariables instead, which also denies unlisted variables.
+// DenyVariables returns a policy that denies a command if the agent sets any of the listed variables. Elements are as
+// described in AllowVariables, but never case-sensitive, since some programs ignore case in names. An unknown value
+// counts as a match. If possible, use AllowVariables instead, which also denies unlisted variables.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -138,8 +138,8 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns the listed variables of the given environment, such as os.Environ(), for use as
-// acpterm.CommandOptions.Env. Elements are as described in AllowVariables. The returned slice is always non-nil,
+// InheritVariables returns those variables of environ, such as os.Environ(), that are listed in names. Elements of
+// names are as described in AllowVariables. The result is intended for acpterm.CommandOptions.Env. It is never nil,
 // because a nil Env would mean the host's entire environment.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)

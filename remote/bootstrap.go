@@ -170,11 +170,11 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// NoHelperError is returned when no helper for the remote side can be found, either in Options.Helpers or, if Helpers
-// is nil, in the remote PATH.
+// A NoHelperError is returned if no helper for the remote side can be found in Options.Helpers or, if Helpers is nil,
+// in the remote PATH.
 type NoHelperError struct {
-	// System and Arch identify the system the helper should be built for. They are in the form used by Go, if Go
-	// supports it, or as reported by the remote side.
+	// System and Arch identify the system that needs the helper. They are in the form used by Go if Go supports the
+	// system, and otherwise as reported by the remote side.
 	System, Arch string
 
 	uname  string // made visible, like System and Arch

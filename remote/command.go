@@ -37,9 +37,9 @@ import (
 type Command struct {
 	// Args holds the command line arguments, starting with the program, which is looked up like in exec.Command.
 	Args []string
-	// Env specifies the environment, in the form "NAME=value". If nil, this process's environment is used, except for
-	// variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
-	// COLORTERM, NO_COLOR and WSLENV. Others may still be sent due to the user's ssh_config.
+	// Env specifies the environment, in the form "NAME=value". If nil, it is the environment of this process, without
+	// the variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*,
+	// XMODIFIERS, COLORTERM, NO_COLOR and WSLENV. Note that the user's ssh_config may still send others.
 	Env []string
 }
 

@@ -44,8 +44,8 @@ func (s *stream) Read(p []byte) (int, error) {
 // silence returns the time since data last arrived.
 func (s *stream) silence() time.Duration { return time.Since(s.start) - time.Duration(s.heard.Load()) }
 
-// Close closes the stream. Only the first call has an effect. Prior to the helper being started, the remote side is
-// given no time to exit, because there is nothing to clean up.
+// Close closes the stream. Only the first call has an effect. If the helper has not been started yet, the remote side
+// gets no time to exit, because there is nothing to clean up.
 func (s *stream) Close() error {
 	s.closing.Do(func() {
 		if a, ok := s.ReadWriteCloser.(aborter); ok && !s.greeted.Load() {

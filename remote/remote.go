@@ -39,13 +39,13 @@ type Options struct {
 	// Transport connects to the remote side. It is required.
 	Transport Transport
 
-	// Path specifies the absolute path of the helper on the remote side. If empty, the helper is copied there from
-	// Helpers, unless it already exists. If Helpers is nil as well, the shell looks for "acpterm-remote" in its PATH.
+	// Path is the absolute path of the helper on the remote side. If empty, the helper is copied there from Helpers,
+	// unless it already exists. If Helpers is nil too, the shell looks for "acpterm-remote" in its PATH.
 	Path string
 
-	// Helpers provides a helper for each supported remote system, in files with names like
-	// "acpterm-remote-linux-amd64". It is typically an os.DirFS or an embed.FS. The files can be created using Build,
-	// and are read once per connection. Helpers must be nil if Path is set.
+	// Helpers holds a helper for each supported remote system, in files named like "acpterm-remote-linux-amd64". Use
+	// Build to create the files, and provide them as an os.DirFS or an embed.FS, for example. They are read once per
+	// connection. Helpers must be nil if Path is set.
 	Helpers fs.FS
 
 	// Dir is the absolute path of the directory to copy the helper to. Its owner and mode are not checked. The default
@@ -54,25 +54,25 @@ type Options struct {
 	// that case, the user's own directory in $TMPDIR or /tmp is used. Dir requires Helpers.
 	Dir string
 
-	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If it has to be
-	// copied first, the timeout applies to each piece. If zero, a default of one minute is used.
+	// ConnectTimeout is the maximum time to wait for the helper to start on a new connection. If the helper has to be
+	// copied first, the timeout applies to each piece of it. The default is one minute.
 	ConnectTimeout time.Duration
 
-	// SilenceTimeout is the timeout after which the connection is considered lost if no data is received from the
-	// remote side, which is pinged three times during this period. If zero, a default of 45 seconds is used.
+	// SilenceTimeout is how long to wait for data from the remote side before considering the connection lost. During
+	// this time, the remote side is pinged three times. The default is 45 seconds.
 	SilenceTimeout time.Duration
 
-	// Progress, if non-nil, is called for each step of connecting and when a connection is lost, but never
-	// concurrently. Since the connection waits for it, it should return quickly. It must not call the Runner.
+	// Progress, if non-nil, is called for each step of connecting and when a connection is lost. Calls are never
+	// concurrent. Progress should return quickly, since the connection waits for it. It must not call the Runner.
 	Progress func(Progress)
 }
 
 // Progress describes the state of a connection.
 type Progress struct {
 	Step Step
-	// System and Arch are the GOOS and GOARCH values of the remote side. They are empty until known.
+	// System and Arch are the GOOS and GOARCH values of the remote side, or empty if not known yet.
 	System, Arch string
-	// Copied and Size report progress, in bytes. They are only set while the helper is being copied.
+	// Copied and Size show how many bytes of the helper have been copied, and of how many. Otherwise, they are zero.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

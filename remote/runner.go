@@ -53,8 +53,8 @@ func (l *link) usable() bool {
 // errClosed is the cause of a connection's loss by Close.
 var errClosed = errors.New("the Runner was closed")
 
-// NewRunner returns a new Runner. It connects on first use or when Connect is called, whichever comes first. The caller
-// should close it after the Manager. If an option is invalid, NewRunner returns an error naming it.
+// NewRunner returns a new Runner, which connects when it is first used or when Connect is called. The caller should
+// close the Runner after the Manager. If an option is invalid, NewRunner returns an error that names it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,15 +65,15 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect waits until the Runner is connected to the remote side, connecting first if necessary. If ctx is done before
-// that, Connect returns the cause, but the Runner keeps connecting in the background.
+// Connect waits until the Runner is connected to the remote side, after starting to connect if necessary. If ctx is
+// done first, Connect returns the cause, but the Runner keeps connecting in the background.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close closes the connection, terminating everything that runs on the remote side, and waits for all local resources
-// to be released. Subsequent calls to other methods return acpterm.ErrClosing. Close always returns a nil error.
+// Close closes the connection, terminating everything that runs on the remote side, and waits until all local resources
+// have been released. It always returns nil. Subsequent calls to other methods return acpterm.ErrClosing.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -229,10 +229,9 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts the command on the remote side. If ctx is done before it has started, Start waits until the remote side
-// has confirmed that all of its processes are gone, or abandons any remaining processes after ten seconds. If there is
-// no confirmation for another ten seconds, the connection is closed, causing everything on the remote side to be
-// terminated.
+// Start starts the command on the remote side. If ctx is done first, Start waits for the remote side to confirm that
+// all processes of the command are gone. After ten seconds, it abandons any remaining processes. If there is still no
+// confirmation ten seconds later, it closes the connection, which terminates everything on the remote side.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

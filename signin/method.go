@@ -20,9 +20,9 @@ import (
 // CodeRequired is the error code an agent uses if the user must sign in before a request (schema type ErrorCode).
 const CodeRequired = -32000
 
-// A Method represents a way to sign in by running the agent's program in a terminal and letting the user answer its
-// questions (schema type AuthMethodTerminal). Its ID must not be used with authenticate or auth/login. All text is
-// provided by the agent, so callers should use package display to show ID, Name and Description.
+// A Method is a way to sign in by running the agent's program in a terminal, where the user answers its questions
+// (schema type AuthMethodTerminal). Do not use its ID with authenticate or auth/login. All text comes from the agent,
+// so use package display to show ID, Name and Description.
 type Method struct {
 	// ID is unique and never empty.
 	ID string
@@ -30,11 +30,11 @@ type Method struct {
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env specifies variables which override those used to start the agent. It does not contain duplicate names.
+	// Env specifies variables that override those used to start the agent. Names are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand, if non-nil, specifies an arbitrary command line to be run instead of the agent's program, in which
-	// case Args is nil. It is used by agents that follow the earlier convention of _meta["terminal-auth"]. For methods
-	// of type "terminal", which cannot specify a program, it is always nil.
+	// LegacyCommand, if non-nil, is an arbitrary command line to run instead of the agent's program. If so, Args is
+	// nil. It comes from agents that follow the earlier convention of _meta["terminal-auth"]. Methods of type
+	// "terminal" cannot specify a program, so their LegacyCommand is always nil.
 	LegacyCommand []string
 }
 
@@ -255,8 +255,8 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether err indicates that the user must sign in first, that is, it is a *jsonrpc2.Error with
-// CodeRequired. Since JSON-RPC uses this code for any server error, offer to sign in, but assume nothing else.
+// IsRequired reports whether err is a *jsonrpc2.Error with CodeRequired, which indicates that the user must sign in
+// first. Since JSON-RPC uses this code for any server error, offer to sign in, but assume nothing else.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

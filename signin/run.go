@@ -16,21 +16,21 @@ import (
 
 // Options specifies optional settings for Run. The zero value is ready to use and equivalent to a nil *Options.
 type Options struct {
-	// Manager, if non-nil, is used to run the program, so that it appears in the manager's views and its policies,
-	// sandbox, limits and records apply. If nil, Run uses its own manager without any of these. Except on Windows, it
-	// leaves deliberately detached processes such as a browser running (see acpterm.Options.KeepDetached).
+	// Manager, if non-nil, runs the program, which then appears in the manager's views and is subject to its policies,
+	// sandbox, limits and records. If nil, Run uses its own manager without any of these. Except on Windows, that
+	// manager leaves deliberately detached processes running, such as a browser (see acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session specifies a session of the manager for the program, or a random one if it is empty. Run opens it using
-	// the agent's environment and directory and closes it when done, so it must not already be open. In particular, it
-	// must not be one of the agent's sessions, since that would allow the agent to read the terminal.
+	// Session is the manager's session for the program. If empty, a random one is used. Run opens the session using the
+	// agent's environment and directory and closes it when done, so it must not already be open. In particular, do not
+	// use one of the agent's own sessions, since the agent could then read the terminal.
 	Session acpterm.SessionID
 
-	// PTY specifies the size and TERM of the terminal. Attended need not be set, as it is always assumed.
+	// PTY specifies the size and TERM of the terminal. Attended need not be set, because it is always assumed.
 	PTY acpterm.PTYOptions
 
 	// Started, if non-nil, is called with the terminal as soon as the program is running. For example, it can arrange
-	// for the terminal to be resized along with the user's by calling Terminal.Resize. Run waits until it has returned.
+	// for Terminal.Resize to be called whenever the user's terminal is resized. Run waits until Started returns.
 	Started func(*acpterm.Terminal)
 
 	// AllowVariables lists variables a method may set in addition to policy.SafeVariables, as described in
@@ -39,8 +39,8 @@ type Options struct {
 	// program of the host's command line, which may be the very program used to confine the agent.
 	AllowVariables []string
 
-	// AllowLegacyCommand, if true, permits methods with a LegacyCommand, which may be any program chosen by the agent.
-	// Otherwise, Run fails for such methods without running anything.
+	// AllowLegacyCommand permits methods with a LegacyCommand, which may be any program chosen by the agent. By
+	// default, Run fails for these methods without running anything.
 	AllowLegacyCommand bool
 }
 
@@ -50,12 +50,12 @@ type Error struct {
 	Method string
 	// Status is the exit status of the program, or nil if the program did not run or its status is unknown.
 	Status *acpterm.TerminalExitStatus
-	// Err, if non-nil, is the reason the program did not run, was terminated, or left processes which could not be
-	// killed. In the latter case, Status may be exit code 0. If nil, the program exited on its own with another status.
+	// Err is the reason the program did not run, was terminated, or left processes that could not be killed. In the
+	// last case, Status may be exit code 0. If Err is nil, the program exited on its own, but not with exit code 0.
 	Err error
 }
 
-// Error implements the error interface. The message includes the method along with either the reason or the status.
+// Error returns a message with the method and either the reason or the status.
 func (e *Error) Error() string {
 	reason := "how it ended is not known"
 	switch {

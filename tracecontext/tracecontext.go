@@ -17,15 +17,15 @@ import (
 
 // A Context identifies the trace of a request. Each field is either empty or contains a valid W3C header.
 type Context struct {
-	// Parent is the traceparent, consisting of a version, the trace ID, the ID of the agent's span, and flags. If the
-	// version is later than 00, only the part common to all versions is included. It is empty if only Baggage is set.
+	// Parent is the traceparent, with a version, the trace ID, the ID of the agent's span, and flags. For versions
+	// later than 00, only the part common to all versions is included. If only Baggage is set, Parent is empty.
 	Parent string
 	// State is the tracestate. It is always empty if Parent is.
 	State   string
 	Baggage string
 }
 
-// TraceID returns the trace ID as 32 hexadecimal digits. If c is nil or has no Parent, it returns the empty string.
+// TraceID returns the trace ID as 32 hexadecimal digits, or the empty string if c is nil or has no Parent.
 func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -33,7 +33,7 @@ func (c *Context) TraceID() string {
 	return c.Parent[3:35]
 }
 
-// SpanID returns the ID of the agent's span as 16 hexadecimal digits. If c is nil or has no Parent, it returns "".
+// SpanID returns the ID of the agent's span as 16 hexadecimal digits, or the empty string if c is nil or has no Parent.
 func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -44,9 +44,9 @@ func (c *Context) SpanID() string {
 // maxTraceValue is the limit for each value, in bytes. W3C Baggage asks for this size, W3C Trace Context for less.
 const maxTraceValue = 8192
 
-// Read returns the values of the keys traceparent, tracestate and baggage, which are reserved by ACP for this purpose
-// (see its Extensibility page). Malformed values, values longer than 8 KiB, and any tracestate without a traceparent
-// are ignored. If no values remain, Read returns nil. For events, the _meta of the create request is in Subject.Meta.
+// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for this purpose (see its
+// Extensibility page). It ignores malformed values, values longer than 8 KiB, and any tracestate without a traceparent.
+// If no values remain, it returns nil. For an event, pass the _meta of the create request, which is in Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {

@@ -20,14 +20,14 @@ import (
 
 // LoginOptions specifies optional settings for LoginEnvironment. The zero value is equivalent to a nil *LoginOptions.
 type LoginOptions struct {
-	// Shell specifies the absolute path of the shell. It can be sh, bash, zsh, fish, or another shell with the same
-	// pipes, single quotes and options -l, -i and -c. If empty, SHELL in Env is used, or else the user's shell in
-	// /etc/passwd, or else /bin/sh. On Windows, Shell is ignored.
+	// Shell is the absolute path of the shell, which can be sh, bash, zsh, fish, or another shell with the same pipes,
+	// single quotes and options -l, -i and -c. If empty, it defaults to SHELL in Env, then the user's shell in
+	// /etc/passwd, and then /bin/sh. On Windows, Shell is ignored.
 	Shell string
-	// Dir specifies the initial working directory of the shell, as an absolute path. If empty, the user's home
-	// directory is used. On Windows, Dir is ignored.
+	// Dir is the absolute path of the shell's initial working directory. The default is the user's home directory. On
+	// Windows, Dir is ignored.
 	Dir string
-	// Env specifies the shell's initial environment, as "NAME=value". If nil, the current environment is used.
+	// Env specifies the shell's initial environment, as "NAME=value". The default is the current environment.
 	Env []string
 	// Timeout is the shell's maximum run time. The default is 10 seconds.
 	Timeout time.Duration
@@ -72,7 +72,7 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env returns the environment, for use as acpterm.CommandOptions.Env. Names are unique. It may contain secrets.
+// Env returns the environment, for use as acpterm.CommandOptions.Env. Names are unique. Values may be secret.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
 // Shell returns the shell's path, which is empty on Windows.
@@ -147,21 +147,21 @@ const (
 // Error implements the error interface.
 func (f LoginFailure) Error() string { return string(f) }
 
-// A LoginError is returned by LoginEnvironment and LoginEnv.In. For security reasons, it includes neither the output of
-// the shell nor the values of any variables except SHELL.
+// A LoginError is returned by LoginEnvironment and LoginEnv.In. For security reasons, it contains neither the shell's
+// output nor the values of any variables except SHELL.
 type LoginError struct {
 	// Shell is the shell's path.
 	Shell   string
 	Failure LoginFailure
-	// Status is the exit status of the shell, or nil if it is unknown or not related to the failure.
+	// Status is the exit status of the shell, or nil if the status is unknown or unrelated to the failure.
 	Status *acpterm.TerminalExitStatus
 	// PIDs lists the processes that were still running ten seconds after SIGKILL.
 	PIDs []int
-	// Err is the underlying error, if any, for example a system error or the cause of a context.
+	// Err is the underlying error, if any, such as a system error or the cause of a context.
 	Err error
 }
 
-// Error implements the error interface. The message includes the shell as well as the failure and its details.
+// Error returns a message with the shell, the failure and its details.
 func (e *LoginError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "acpterm: login environment: %q: %s", e.Shell, string(e.Failure))
@@ -177,7 +177,7 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, for use with errors.Is.
+// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, all of them for errors.Is.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

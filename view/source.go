@@ -8,7 +8,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Source represents a manager shown by a View. It is created by View.Add, or by New for the View's first manager.
+// A Source represents a manager shown by a View. It is created by View.Add or, for the first manager of a View, by New.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Source struct {
@@ -20,9 +20,9 @@ type Source struct {
 	removed bool   // guarded by the table's mutex
 }
 
-// Add adds another manager, for example that of another agent, and shows its existing and future terminals. The name is
-// displayed next to the manager's sessions, truncated to 4 KiB. The View's options apply to all managers, whose
-// sessions and terminals are kept separate even if they have the same ids. After Close, Add is a no-op.
+// Add adds another manager, for example the manager of another agent, and shows its existing and future terminals. name
+// is displayed next to the manager's sessions, cut to 4 KiB. The View's options apply to all managers, whose sessions
+// and terminals are kept separate even if they have the same ids. After Close, Add is a no-op.
 func (v *View) Add(m *acpterm.Manager, name string) *Source {
 	s := &Source{view: v, manager: m, name: printable(name, maxText), stop: func() {}}
 	if !v.begin() {
@@ -45,7 +45,7 @@ func (v *View) Add(m *acpterm.Manager, name string) *Source {
 
 func (s *Source) observe(event acpterm.Event) { s.view.table.observe(s, event) }
 
-// Remove removes the manager from the view, along with all of its commands. Subsequent calls have no effect.
+// Remove removes the manager and all of its commands from the view. Subsequent calls have no effect.
 func (s *Source) Remove() {
 	v := s.view
 	v.mu.Lock()
@@ -65,8 +65,8 @@ func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
-// NameSession sets a name, typically a title given by the agent, to be displayed instead of the id of a session of the
-// manager passed to New. The name is truncated to 4 KiB. If it is empty, the id is displayed again.
+// NameSession sets a name to display instead of a session's id, typically a title given by the agent. The session must
+// belong to the manager passed to New. The name is cut to 4 KiB. If it is empty, the id is displayed again.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

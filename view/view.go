@@ -105,7 +105,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configures a View. If nil or zero, it shows all sessions, but is read-only and only accessible locally.
+// Options configures a View. If nil or zero, the View shows all sessions, but is read-only and only accessible locally.
 type Options struct {
 	// Session, if non-empty, restricts the view to the terminals of this session.
 	Session acpterm.SessionID
@@ -113,46 +113,46 @@ type Options struct {
 	// AllowStop lets the page stop commands.
 	AllowStop bool
 
-	// Input controls whether users can type into terminals with a PTY. Input from a page arrives in order. If several
-	// pages type into the same terminal, their requests are written one after another and never mixed. Terminals do not
-	// wait for each other. If a command does not read its input, up to 256 KiB are queued before pages must retry.
+	// Input allows users to type into terminals with a PTY. Input from a page arrives in order. If several pages type
+	// into the same terminal, their requests are written one after another and never mixed. Terminals do not wait for
+	// each other. If a command does not read its input, up to 256 KiB are queued before pages must retry.
 	Input bool
 
-	// Token specifies the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_',
-	// or else New returns an error. If empty, a random token of 130 bits is generated.
+	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_', or else
+	// New returns an error. If empty, a random token of 130 bits is generated.
 	Token string
 
-	// AllowRemote, if true, permits requests from other machines, provided that the listener accepts them. Otherwise,
-	// they must come from a loopback address or a socket without an address. Note that connections are not encrypted.
+	// AllowRemote permits requests from other machines, as long as the listener accepts them. By default, requests must
+	// come from a loopback address or a socket without an address. Note that connections are not encrypted.
 	AllowRemote bool
 
-	// Hosts specifies additional host names of the view, without a port. It is required when running behind a proxy,
-	// and usually with AllowRemote. Loopback names and the IP address of the connection are always accepted.
+	// Hosts lists additional host names of the view, without a port. Loopback names and the IP address of the
+	// connection are always accepted. Others are required behind a proxy, and usually with AllowRemote.
 	Hosts []string
 
-	// Origins specifies additional origins whose pages may stop commands and type, such as "https://view.example" or
-	// "http://localhost:8081". It is required for proxies that do not pass on the Host header sent by the browser. By
-	// default, the origin must match the Host header.
+	// Origins lists additional origins whose pages may stop commands and type, such as "https://view.example" or
+	// "http://localhost:8081". By default, the origin must match the Host header, so Origins is needed if a proxy does
+	// not pass on the Host header sent by the browser.
 	Origins []string
 
-	// FrameAncestors specifies the origins whose pages may embed the view in a frame, such as "https://editor.example".
-	// If empty, embedding is not allowed.
+	// FrameAncestors lists the origins whose pages may embed the view in a frame, such as "https://editor.example". By
+	// default, embedding is not allowed.
 	FrameAncestors []string
 
-	// MaxPast is the maximum number of ended and denied commands to display. If zero, a default of 100 is used.
+	// MaxPast is the maximum number of ended and denied commands to display. The default is 100.
 	MaxPast int
 
-	// MaxPastBytes is the maximum number of bytes used by past commands, including their output and requests. If it is
-	// exceeded, the oldest are removed, but the most recent one is always kept. If zero, a default of 64 MiB is used.
+	// MaxPastBytes is the maximum number of bytes used by past commands, including their output and requests. Beyond
+	// that, the oldest commands are removed, but the most recent one is always kept. The default is 64 MiB.
 	MaxPastBytes int64
 
-	// Heartbeat is the interval after which an empty message is sent on a stream if nothing else has been sent. A page
-	// that does not receive anything for three intervals assumes that the connection is dead, and reconnects. The
-	// default is 5 seconds. Behind a proxy that closes idle connections earlier, use a shorter interval.
+	// Heartbeat is how long a stream may be idle before an empty message is sent on it. A page that receives nothing
+	// for three intervals assumes that the connection is dead, and reconnects. The default is 5 seconds. Use a shorter
+	// interval behind a proxy that closes idle connections earlier.
 	Heartbeat time.Duration
 
-	// MaxStreams is the maximum number of concurrent event streams. Each page and each visible terminal uses one. If it
-	// is exceeded, the response is 503, which causes the page to retry. If zero, a default of 100 is used.
+	// MaxStreams is the maximum number of concurrent event streams. Each page and each visible terminal uses one. Any
+	// further request gets a 503 response, which causes the page to retry. The default is 100.
 	MaxStreams int
 }
 
@@ -224,10 +224,10 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	return v, nil
 }
 
-// Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests are
-// answered with 503. Commands are not affected. Input not yet read by a command is discarded, with the exception of up
-// to one request per terminal, which is written when the command reads it or dropped when it exits. Close does not wait
-// for this. Subsequent calls are no-ops.
+// Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests get a 503
+// response. Commands are not affected. Input that a command has not read yet is discarded. However, each terminal may
+// have one request left, which is written when the command reads it or dropped when the command exits, and which Close
+// does not wait for. Subsequent calls are no-ops.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -246,19 +246,19 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Path returns the URL path of the page, "/<token>/". It should be kept secret.
+// Path returns the URL path of the page, "/<token>/". Keep it secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
 // ScriptPath returns the path of the JavaScript module defining the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath returns the src attribute for an <acp-terminal> element that shows the given terminal of the manager
-// passed to New. The path, which is relative to the root of the handler, can also be visited directly.
+// TerminalPath returns the src attribute for an <acp-terminal> element that shows a terminal of the manager passed to
+// New. The path is relative to the root of the handler, and can also be opened directly in a browser.
 func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + keyOf(0, session, id)
 }
 
-// URL returns the URL of the page, given the address of a listener without TLS. Loopback is used for all addresses.
+// URL returns the http URL of the page, given the address of a listener. Unspecified addresses become loopback.
 func (v *View) URL(addr net.Addr) string {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -281,7 +281,7 @@ func (v *View) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP implements the http.Handler interface. Requests without the token in their path are refused.
+// ServeHTTP implements http.Handler. Requests without the token in their path are refused.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {

@@ -45,17 +45,17 @@ type Error struct {
 	Kind Kind
 	// Reason describes the problem.
 	Reason string
-	// Line and Column give the position of the start of the rejected text, both starting at 1. Column is in bytes. For
-	// text inside the TEXT of `sh -c TEXT`, they refer to the start of TEXT.
+	// Line and Column are the position where the rejected text starts, both counted from 1. Column is in bytes. For
+	// text inside the TEXT of `sh -c TEXT`, they are the position where TEXT starts.
 	Line, Column uint
-	// Text is the rejected part of the line. Note that it is provided by the agent and may be long.
+	// Text is the rejected part of the line. It comes from the agent and may be long.
 	Text string
 }
 
 // shownText is the maximum number of characters of Text in a message.
 const shownText = 60
 
-// Error returns a message which includes the position, kind, reason, and up to 60 characters of Text.
+// Error returns a message with the position, kind, reason, and up to 60 characters of Text.
 func (e *Error) Error() string {
 	shown := []rune(e.Text)
 	tail := ""

@@ -13,22 +13,22 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options relaxes the restrictions on shells. If it is nil or the zero value, shells may only start programs.
+// Options relaxes the restrictions on shells. If nil or zero, shells may do nothing but start programs.
 type Options struct {
-	// ReadFiles allows the shell to read from files below the session's roots, for example in `read x < file`.
+	// ReadFiles allows the shell to read files below the session's roots, as in `read x < file`.
 	ReadFiles bool
-	// WriteFiles allows the shell to write to files below the session's roots, for example in `echo x > file`. Note
-	// that some files, such as .git/config, Makefile and package.json, can cause an allowed program to run another one.
-	// Also, file names are resolved before running the line, so symbolic links may still be created in between.
+	// WriteFiles allows the shell to write files below the session's roots, as in `echo x > file`. Note that some
+	// files, such as .git/config, Makefile and package.json, can cause an allowed program to run another one. Also,
+	// file names are resolved before the line runs, so symbolic links may still be created in between.
 	WriteFiles bool
 	// Kill allows the shell to use its kill builtin, which can send signals to any of the user's processes.
 	Kill bool
-	// LoginShells allows lines to start login shells, for example with `bash -lc`. Since their start-up files may
-	// change PATH, the rules may see different programs than those actually run.
+	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so the
+	// programs seen by the rules may not be the ones that run.
 	LoginShells bool
-	// OtherShells allows the rules to decide on lines for shells not supported by this package, such as PowerShell,
-	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). Otherwise, they are denied. The rules see the
-	// entire line as ShellLine, so policy.Rules.ShellLines applies. Note that allowing a line allows everything in it.
+	// OtherShells lets the rules decide on lines for shells that this package does not support, such as PowerShell,
+	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). By default, these lines are denied. The rules see
+	// the entire line as ShellLine, so policy.Rules.ShellLines applies. Allowing a line allows everything in it.
 	OtherShells bool
 }
 

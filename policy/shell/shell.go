@@ -11,44 +11,44 @@ import (
 // A Command is a program or shell builtin run by a line.
 type Command struct {
 	// Name is the name of the command after quote removal, for example "git" for \g\it. It includes the directory, if
-	// any. If the command consists only of assignments (Env) or redirections (Redirects), it is empty.
+	// any. For a command that only consists of assignments (Env) or redirections (Redirects), Name is empty.
 	Name string
 	// Args holds the words following the name.
 	Args []Arg
-	// Env lists the variables assigned in front of this command and of the commands in Via, including any set or
-	// removed (-u) by `env`, in the order they take effect.
+	// Env lists the variables assigned in front of this command and the commands in Via, in the order they take effect.
+	// This includes any variables set or removed (-u) by `env`.
 	Env []Assignment
-	// Sets lists the variables set or removed by this builtin (export, readonly, read, getopts or unset), which affects
-	// any subsequent commands in the line.
+	// Sets lists the variables that this builtin (export, readonly, read, getopts or unset) sets or removes for
+	// subsequent commands in the line.
 	Sets []Assignment
 	// Exports lists the variables that the export builtin adds to the environment of subsequent commands.
 	Exports []string
-	// Redirects lists the files opened for this command. For example, in `sudo rm > f`, f is opened for sudo, not rm.
+	// Redirects lists the files opened for this command. For example, `sudo rm > f` opens f for sudo rather than rm.
 	Redirects []Redirect
-	// Via lists the commands used to run this one, from outermost to innermost, for example "sudo", "sh -c" or "find
-	// -exec". If the line runs the command directly, it is empty.
+	// Via lists the commands that run this one, from outermost to innermost, for example "sudo", "sh -c" or "find
+	// -exec". It is empty if the line runs the command directly.
 	Via []string
-	// Builtin reports whether the command is implemented by the shell itself, such as cd, echo and test. It is also set
-	// if Name is empty. Builtins that could run other programs are not included, since Parse rejects them.
+	// Builtin reports whether the shell itself implements the command, as it does for cd, echo and test. Commands
+	// without a Name also count as builtins. Parse rejects any builtin that could run another program.
 	Builtin bool
-	// Moved reports whether an earlier cd, or an option of a prefix, may have changed the working directory. In that
-	// case, relative paths in Args and Redirects may not be relative to the line's directory.
+	// Moved reports whether the working directory may have been changed by an earlier cd or by an option of a prefix.
+	// If so, relative paths in Args and Redirects may not be relative to the line's directory.
 	Moved bool
-	// Login reports whether the command is a login shell, which runs start-up files such as ~/.profile. These may
-	// change PATH and thus the programs run by the shell.
+	// Login reports whether the command is a login shell. Start-up files such as ~/.profile may change its PATH, and
+	// thus the programs that it runs.
 	Login bool
 }
 
 // An Arg is a word in a line.
 type Arg struct {
-	// Text is the argument after quote removal or, if Literal is false, the source text of the word. For arguments
-	// appended at run time, for example by xargs, it is empty.
+	// Text is the argument after quote removal or, if Literal is false, the source text of the word. It is empty for
+	// arguments appended at run time, for example by xargs.
 	Text string
-	// Literal reports whether the program is passed exactly Text. If not, the argument depends on variables, output,
-	// files that match a pattern, or the shell itself.
+	// Literal reports whether the program receives exactly Text as its argument. If not, the argument depends on
+	// variables, output, files that match a pattern, or the shell itself.
 	Literal bool
-	// One reports whether the word always expands to exactly one argument. It is set if Literal is. For example, it is
-	// not set for an unquoted $x, which may expand to any number of arguments.
+	// One reports whether the word always expands to exactly one argument. This is true of any literal word, but not,
+	// for example, of an unquoted $x, which may expand to any number of arguments.
 	One bool
 }
 
@@ -60,8 +60,8 @@ type Assignment struct {
 	Unset bool
 }
 
-// A Redirect represents a file opened by the shell on behalf of a command. It is not used for here-documents or
-// duplicated and closed descriptors (2>&1).
+// A Redirect is a file that the shell opens on behalf of a command. Here-documents and the duplication or closing of
+// descriptors (2>&1) are not included.
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string

@@ -101,7 +101,7 @@ type bounded struct {
 	isStream atomic.Bool
 }
 
-// Read reads from the underlying connection. If the answer is too long, it returns an error.
+// Read reads from the underlying connection and returns an error if the answer is too long.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.isStream.Load() {
 		return b.Conn.Read(p)

@@ -33,20 +33,20 @@ type Transport struct {
 	// Container is the container's name or ID.
 	Container string
 
-	// User specifies the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". If empty, the
-	// container's user is used.
+	// User is the user to run the shell as, in the form "name", "uid", "name:group" or "uid:gid". The default is the
+	// container's user.
 	User string
 
-	// WorkingDir specifies the working directory of the shell, as an absolute path. If empty, the container's working
-	// directory is used.
+	// WorkingDir is the absolute path of the shell's working directory. The default is the container's working
+	// directory.
 	WorkingDir string
 
-	// Env specifies variables of the form "NAME=value" to be added to those of the container.
+	// Env specifies variables to add to those of the container, in the form "NAME=value".
 	Env []string
 
-	// Host specifies the address of the daemon, for example "unix:///var/run/docker.sock" or "tcp://host:2376". If
-	// empty, the DOCKER_HOST environment variable is used, or the system's default address if it is unset.
-	// DOCKER_CERT_PATH and DOCKER_TLS_VERIFY apply only to tcp, DOCKER_API_VERSION to any address. Proxies are ignored.
+	// Host is the address of the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". It defaults to the
+	// DOCKER_HOST environment variable or, if unset, to the system's default address. DOCKER_CERT_PATH and
+	// DOCKER_TLS_VERIFY only apply to tcp addresses, DOCKER_API_VERSION to all addresses. Proxies are ignored.
 	Host string
 }
 

@@ -100,8 +100,8 @@ func (c *connection) serve(requests <-chan *ssh.Request) {
 	}
 }
 
-// Read reads from the shell's standard output. If the shell exited with status 0 and did not write to its standard
-// error, the error at the end is io.EOF. Otherwise, it describes how the shell exited.
+// Read reads from the shell's standard output. The final error is io.EOF if the shell exited with status 0 and did not
+// write to its standard error. Otherwise, it describes how the shell exited.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.shell.Read(p)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *connection) Write(p []byte) (int, error) {
 // CloseWrite closes the shell's standard input.
 func (c *connection) CloseWrite() error { return c.shell.CloseWrite() }
 
-// Close closes the connection, including the shell's standard input, and waits until it has been completely shut down.
+// Close closes the connection, including the shell's standard input, and waits until everything has been shut down.
 func (c *connection) Close() error {
 	c.closing.Store(true)
 	_ = c.client.Close() // fails if the connection is already lost

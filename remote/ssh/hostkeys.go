@@ -16,22 +16,22 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// A HostKeyError is returned when a server is rejected because its key is unknown, revoked or has changed.
+// A HostKeyError is returned when a server is rejected because its key is unknown, has changed or has been revoked.
 type HostKeyError struct {
-	// Host is the name of the server as used in known hosts files: "host", or "[host]:port" if the port is not 22.
+	// Host is the server's name as it appears in known hosts files: "host", or "[host]:port" for ports other than 22.
 	Host string
 	// KeyType and Fingerprint identify the key presented by the server, for example "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
 	// Files lists the known hosts files that have been searched.
 	Files []string
-	// Known lists any lines containing other keys for the server, in the form "file:line".
+	// Known lists the lines with other keys for the server, if there are any, in the form "file:line".
 	Known []string
-	// Err is the underlying error. It is a *knownhosts.KeyError or a *knownhosts.RevokedError (see
-	// golang.org/x/crypto/ssh/knownhosts), or describes a problem with the server's certificate.
+	// Err is the underlying error, either a *knownhosts.KeyError or *knownhosts.RevokedError (see
+	// golang.org/x/crypto/ssh/knownhosts), or an error describing a problem with the server's certificate.
 	Err error
 }
 
-// Error returns a message that includes the server's key, along with the location of any known keys.
+// Error returns a message with the server's key and the location of any known keys.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")

@@ -33,33 +33,33 @@ type Transport struct {
 	// Host is either "host" or "host:port", with IPv6 addresses in brackets if there is a port. The default port is 22.
 	Host string
 
-	// User specifies the user name for the login. If empty, the name of the current user is used.
+	// User is the user name for the login. The default is the name of the current user.
 	User string
 
-	// KnownHosts lists files with known server keys, in OpenSSH's format. If nil, ~/.ssh/known_hosts is used if it
-	// exists. A server without a known key is rejected, and Open returns a *HostKeyError.
+	// KnownHosts lists files with the keys of known servers, in OpenSSH's format. If nil, ~/.ssh/known_hosts is used if
+	// it exists. If the key of a server is not known, Open returns a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists private key files. If set, only the keys in them are offered to the server, and any encrypted
-	// ones are used through the agent if it has them. Otherwise, all of the agent's keys are offered, and then those in
-	// ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
+	// Identities lists private key files. If set, only the keys in these files are offered to the server. Encrypted
+	// ones are used through the agent if it has them. By default, all of the agent's keys are offered, followed by
+	// those in ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase, if non-nil, is called by Open to obtain the passphrase for an encrypted private key file. If the file
-	// reveals the public key, Passphrase is not called until the server has accepted it. The provided context is
-	// cancelled when Open should return. If Passphrase is nil, encrypted keys are only used through the agent.
+	// Passphrase, if non-nil, is called by Open to get the passphrase of an encrypted private key file. If the file
+	// reveals the public key, Passphrase is only called once the server has accepted that key. The context is cancelled
+	// when Open should return. If Passphrase is nil, encrypted keys are only used through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
-	// Agent specifies the Unix socket of an agent. If empty, the SSH_AUTH_SOCK environment variable is used. To disable
-	// the use of an agent, set it to "none".
+	// Agent is the Unix socket of an agent. If empty, the SSH_AUTH_SOCK environment variable is used. To connect
+	// without an agent, set Agent to "none".
 	Agent string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects to the server, logs in and starts sh, unless ctx is done first. The login shell can be any shell that
-// accepts the command "exec sh". It does not get a PTY or read a login profile, although bash may read ~/.bashrc. Any
-// output written by such files is skipped by the Runner.
+// Open connects to the server, logs in and starts sh. If ctx is done first, Open fails. Any login shell will do,
+// provided that it accepts the command "exec sh". It does not get a PTY or read a login profile, although bash may read
+// ~/.bashrc. The Runner skips any output written by such files.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()

@@ -82,10 +82,10 @@ type Error struct {
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. It can be "terminals"
-	// (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes"
-	// (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
-	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes).
+	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. The quotas are
+	// "terminals" (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals),
+	// "output_bytes" (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
+	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), and "pending_create_bytes" (MaxPendingCreateBytes).
 	Quota string
 	Limit int64
 

@@ -57,7 +57,7 @@ type DecisionEvent struct {
 	Approval, Approver string
 	// Variables lists the names of environment variables set by the request.
 	Variables []string
-	// Err is non-nil if the command was denied, or if Create failed before a decision was made.
+	// Err is the reason the command was denied, or the reason Create failed before a decision was made, if any.
 	Err error
 }
 

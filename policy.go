@@ -38,7 +38,7 @@ type Proposal struct {
 	// ArgsUnknown indicates that the command may run with arguments other than Command.Args, for example because it is
 	// a shell line and the shell expands its arguments.
 	ArgsUnknown bool
-	// DirUnknown indicates that the directory may differ from Command.Dir, for example due to a cd in a shell line.
+	// DirUnknown indicates that the command may not run in Command.Dir, for example due to a cd in a shell line.
 	DirUnknown bool
 	// ValuesUnknown lists the variables whose values may differ from Requested.Env, typically because the shell expands
 	// them in a shell line.

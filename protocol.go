@@ -151,7 +151,7 @@ type outputHead struct {
 // TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is non-nil, unless the
 // terminal is attached and its owner knows neither.
 type TerminalExitStatus struct {
-	// ExitCode is the command's exit code, or nil (null in JSON) if the command was terminated by a signal.
+	// ExitCode is the command's exit code, or nil (null in JSON) if a signal terminated the command.
 	ExitCode *uint32 `json:"exitCode"`
 	// Signal is the POSIX name of the signal that terminated the command, such as "SIGTERM", or nil if the command
 	// exited. On Windows, it is the signal specified when killing the command.

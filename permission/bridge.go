@@ -109,7 +109,7 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget discards the remembered answers of a session. Pending calls to Answer add no more if their ctx is done.
+// Forget discards the remembered answers of a session. Cancel pending calls to Answer first, since they may add more.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

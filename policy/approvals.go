@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget discards all answers given for a session. CloseSession makes calling it unnecessary.
+// Forget discards all answers given for a session. It need not be called after CloseSession.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -35,7 +35,7 @@ import (
 // two seconds later. The process runs in its own session, which keeps programs from asking for passwords on the host's
 // terminal. On Windows, it runs in a job object, which ends with the host, and is terminated instead.
 type Command struct {
-	// Args holds the command line arguments, starting with the program, which is looked up like in exec.Command.
+	// Args holds the command line arguments, starting with the program, which is looked up as in exec.Command.
 	Args []string
 	// Env specifies the environment, in the form "NAME=value". If nil, it is the environment of this process, without
 	// the variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*,

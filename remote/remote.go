@@ -72,7 +72,7 @@ type Progress struct {
 	Step Step
 	// System and Arch are the GOOS and GOARCH values of the remote side, or empty if not known yet.
 	System, Arch string
-	// Copied and Size show how many bytes of the helper have been copied, and of how many. Otherwise, they are zero.
+	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

@@ -65,8 +65,8 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect waits until the Runner is connected to the remote side, after starting to connect if necessary. If ctx is
-// done first, Connect returns the cause, but the Runner keeps connecting in the background.
+// Connect connects the Runner to the remote side, unless it is already connected. If ctx is done first, Connect returns
+// the cause, but the Runner keeps connecting in the background.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
@@ -177,7 +177,7 @@ func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
 }
 
-// RealDir returns the given directory on the remote side with all symbolic links resolved.
+// RealDir resolves all symbolic links in the given directory on the remote side.
 func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	c, err := r.connect(ctx)
 	if err != nil {

@@ -127,7 +127,7 @@ type Options struct {
 	AllowRemote bool
 
 	// Hosts lists additional host names of the view, without a port. Loopback names and the IP address of the
-	// connection are always accepted. Others are required behind a proxy, and usually with AllowRemote.
+	// connection are always accepted. Hosts is required behind a proxy, and usually with AllowRemote.
 	Hosts []string
 
 	// Origins lists additional origins whose pages may stop commands and type, such as "https://view.example" or
@@ -225,9 +225,9 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 }
 
 // Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests get a 503
-// response. Commands are not affected. Input that a command has not read yet is discarded. However, each terminal may
-// have one request left, which is written when the command reads it or dropped when the command exits, and which Close
-// does not wait for. Subsequent calls are no-ops.
+// response. Commands are not affected. Input that a command has not read yet is discarded, except for up to one request
+// per terminal, which is written when the command reads it or dropped when the command exits. Close does not wait for
+// that. Subsequent calls are no-ops.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true

@@ -21,11 +21,11 @@ import (
 // microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
-	var before seen
+	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
 	for pause := stepPause; ; {
-		s := t.scan(&before)
+		s := t.scan(before)
 		if empty++; !s.empty() {
 			empty = 0
 		}
@@ -61,7 +61,7 @@ func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false
 	}
-	s := t.scan(new(seen))
+	s := t.scan(make(seen))
 	s.close()
 	return s.empty() && s.complete
 }

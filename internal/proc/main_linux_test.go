@@ -50,6 +50,9 @@ func TestMain(m *testing.M) {
 		startSibling()
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == adopterMark {
+		adopt()
+	}
 	if len(os.Args) > 1 && os.Args[1] == hostMark {
 		tree, err := new(Supervisor).Start(context.Background(), line("exec sleep 300"))
 		if err != nil {

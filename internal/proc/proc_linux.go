@@ -254,6 +254,7 @@ func (t *Tree) exitOfReaped() (Exit, error) {
 		err = unix.IoctlPidfdInfo(t.pidfd, &info)
 	}
 	t.mu.Unlock()
+	t.sup.forgetOrigin(t.pid)
 	if err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
 		exit := exitOf(syscall.WaitStatus(info.Exit_code))
 		exit.Reaped = true
@@ -278,6 +279,7 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	}
 	t.reaped = true
 	t.mu.Unlock()
+	t.sup.forgetOrigin(t.pid)
 	exit := exitOf(status)
 	exit.Reaped = true
 	t.SetExit(exit, nil)
@@ -316,6 +318,33 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	})
 	if err != nil && err != unix.ESRCH && err != unix.EPERM && t.unreapedLocked() { // before Linux 6.9
 		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
+	}
+}
+
+// outputIsOpen reports whether a process may have the output's pipe open for writing. It relies on the caller to close
+// the pipe only at its end, or after the last End.
+func (t *Tree) outputIsOpen() (open bool) {
+	switch {
+	case t.contained, t.pty != nil:
+		return false
+	case t.output == nil: // the pipe is the caller's
+		return true
+	}
+	raw, err := t.output.SyscallConn()
+	if err == nil {
+		raw.Control(func(fd uintptr) { open = !hungUp(int(fd)) })
+	}
+	return open
+}
+
+// hungUp reports whether every writer has closed a pipe (POLLHUP in man 2 poll).
+func hungUp(fd int) bool {
+	poll := []unix.PollFd{{Fd: int32(fd)}}
+	for {
+		n, err := unix.Poll(poll, 0)
+		if err != unix.EINTR {
+			return err == nil && n > 0 && poll[0].Revents&unix.POLLHUP != 0
+		}
 	}
 }
 

@@ -317,7 +317,7 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
 	e := ending{sig: unix.SIGTERM, alone: make(map[procfs.ID]bool)}
 	for round := range 3 {
-		s := tree.scan(new(seen))
+		s := tree.scan(make(seen))
 		seen := s.members
 		if round == 0 {
 			s.members = slices.DeleteFunc(slices.Clone(seen), func(m *member) bool { return m.PID == pid })
@@ -508,7 +508,7 @@ func setLastPID(t *testing.T, number int) {
 }
 
 // scanned returns the members found by a scan.
-func (t *tree) scanned(before *seen) (pids []int) {
+func (t *tree) scanned(before seen) (pids []int) {
 	s := t.scan(before)
 	s.close()
 	return s.pids()
@@ -530,18 +530,19 @@ func TestANumberOfAForkUnderWay(t *testing.T) {
 		newest, err := s.counters.LastPID()
 		require.NoError(t, err)
 		setLastPID(t, newest+unused)
-		var before seen
-		require.Contains(t, tree.scanned(&before), tree.PID())
+		before := make(seen)
+		require.Contains(t, tree.scanned(before), tree.PID())
 		setLastPID(t, newest+50)
 		pid := child(t, tree, input, "")
 		setLastPID(t, newest+unused+100)
 		require.LessOrEqual(t, pid, newest+unused)
-		require.Contains(t, tree.scanned(&before), pid)
+		require.Contains(t, tree.scanned(before), pid)
 	}
 	tree.end()
 }
 
-// A process with the number of another tree's leader, which the host has reaped, is found.
+// A process with the number of another tree's leader, which the host has reaped, is found. Numbers have wrapped around
+// since the last scan.
 func TestAMemberWithTheNumberOfAReapedLeader(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
@@ -556,11 +557,12 @@ func TestAMemberWithTheNumberOfAReapedLeader(t *testing.T) {
 			_, err := syscall.Wait4(other.PID(), nil, 0, nil)
 			require.NoError(t, err)
 			<-other.ended
+			setLastPID(t, other.PID()+100)
+			require.NotContains(t, tree.scanned(make(seen)), other.PID())
 			setLastPID(t, other.PID()-1)
 			pid := child(t, tree, input, how)
-			setLastPID(t, other.PID()+100)
 			if taken = pid == other.PID(); taken {
-				require.Contains(t, tree.scanned(new(seen)), pid, how)
+				require.Contains(t, tree.scanned(make(seen)), pid, how)
 			}
 			other.end()
 		}

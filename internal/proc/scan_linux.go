@@ -59,47 +59,46 @@ func (s *scan) close() {
 	}
 }
 
-// seen holds the findings of earlier scans of the same call. A process in an older session, or in that of another tree,
-// is not a descendant of the leader. A later scan examines only the other numbers again, and those assigned since.
-type seen struct {
-	nonMembers map[procfs.ID]bool // processes that do not carry the tree's mark or output
-	last       int                // the newest examined ID, or 0
-	again      []int              // the IDs up to last to examine again
-}
+// seen holds processes that earlier scans of the same call have examined: they do not carry the tree's mark or output.
+type seen map[procfs.ID]bool
 
 // scan finds the members of the tree, and updates before.
-func (t *Tree) scan(before *seen) *scan {
+func (t *Tree) scan(before seen) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
-	if before.nonMembers == nil {
-		before.nonMembers = make(map[procfs.ID]bool)
-	}
-	for {
-		s := &scanner{tree: t, seen: before, session: noSession, user: os.Geteuid()}
+	for closely := false; ; {
+		s := &scanner{tree: t, seen: before, closely: closely, session: noSession, user: os.Geteuid()}
 		if t.Unreaped() {
 			s.session = t.pid
 		}
 		s.run()
-		if s.session == noSession || t.Unreaped() {
+		switch {
+		case s.session != noSession && !t.Unreaped():
+			s.close() // the leader was reaped, and its ID may have been reused
+			t.leader = procfs.Process{}
+		case s.empty() && !closely && s.oldest != 0 && t.outputIsOpen():
+			closely = true
+		default:
 			return &s.scan
 		}
-		s.close() // the leader was reaped, and its ID may have been reused
-		t.leader = procfs.Process{}
 	}
 }
 
 // scanner makes one scan.
 type scanner struct {
 	scan
-	*seen
+	seen
 	tree *Tree
 	user int // only this user's processes are examined closely
+
+	closely bool         // also examine other programs' descendants, which may have been given the output
+	clears  int          // the value of origins.clears before
+	adopts  map[int]bool // results of mayAdopt
 
 	session int              // the leader's session while its ID is known to be its own, or noSession
 	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
 	missed  bool             // a process ended before it was examined, and may have started another
-	forget  bool             // a later scan must examine all numbers: this one does not know which are unused
 	others  []procfs.Process // non-members, unless a member is their parent or began their session
 }
 
@@ -111,59 +110,52 @@ func (s *scanner) run() {
 	if s.session != noSession && !t.exitSeen() {
 		s.examine(t.pid)
 	}
-	last, err := t.sup.counters.LastPID()
-	if err == nil && s.session != noSession && last >= max(t.pid, s.last) && !t.sup.mayHaveWrapped(t.forks, t.began) {
+	last, clears, err := t.sup.lastPID()
+	s.clears = clears
+	if err == nil && s.session != noSession && last >= t.pid && !t.sup.mayHaveWrapped(t.forks, t.began) {
 		s.oldest = t.pid
-		again, first := s.again, max(t.pid, s.last)+1
-		s.again = nil
-		s.complete = s.examineSince(again, first, last)
+		s.complete = s.examineSince(t.pid+1, last)
 	} else {
 		s.examineAll(0, math.MaxInt)
-	}
-	if s.forget {
-		s.last, s.again = 0, nil
 	}
 	s.addRelatives()
 }
 
-// examineSince examines some processes again, those with IDs from first to last, and then those begun since, until a
-// missed process cannot have started any of them. The system assigns IDs in order, so a process is examined after its
-// parent, and a missed process has ended.
-func (s *scanner) examineSince(again []int, first, last int) (complete bool) {
-	for len(again) > 0 || first <= last {
+// examineSince examines the processes with IDs from first to last, and then those begun since, until a missed process
+// cannot have started any of them. The system assigns IDs in order, so a process is examined after its parent, and a
+// missed process has ended.
+func (s *scanner) examineSince(first, last int) (complete bool) {
+	sup := s.tree.sup
+	for first <= last {
 		s.missed = false
-		for _, pid := range again {
-			s.examine(pid)
-		}
-		again = nil
-		if last-first < fewNumbers {
-			for pid := first; pid <= last; pid++ {
+		if pids := sup.candidates(first, last, fewNumbers, s.excludes); len(pids) < fewNumbers {
+			for _, pid := range pids {
 				s.examine(pid)
 			}
 		} else {
 			s.missed = true
 			s.examineAll(first, last)
 		}
-		s.last = last
 		if !s.missed {
 			return true
 		}
-		next, err := s.tree.sup.counters.LastPID()
+		next, clears, err := sup.lastPID()
 		if err != nil || next < last { // it wrapped around
-			s.forget = true
 			return false
 		}
-		first, last = last+1, next
+		first, last, s.clears = last+1, next, clears
 	}
 	return true
 }
+
+// excludes reports whether a process with this origin need not be examined.
+func (s *scanner) excludes(from origin) bool { return !s.closely && from.excludes(s.tree.pid) }
 
 // fewNumbers is the number of IDs below which each is checked. That takes as long as listing some 700 processes.
 const fewNumbers = 4000
 
 // examineAll examines all processes with IDs from first to last.
 func (s *scanner) examineAll(first, last int) {
-	s.forget = true
 	pids, err := procfs.PIDs()
 	if err != nil {
 		s.err = err
@@ -181,20 +173,13 @@ func (s *scanner) examineAll(first, last int) {
 func (s *scanner) examine(pid int) {
 	t := s.tree
 	session, err := unix.Getsid(pid)
-	hidden := err != nil || session == 0 // in another PID namespace, or a kernel thread
 	switch {
 	case err == unix.ESRCH: // it has ended, or its fork is under way
 		s.missed = true
-		s.again = append(s.again, pid)
 		return
-	case pid == os.Getpid():
+	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
-	case !hidden && session != s.session && (session < s.oldest || session != t.pid && t.sup.leads(session)):
-		return
-	case pid != t.pid:
-		s.again = append(s.again, pid)
-	}
-	if hidden {
+	case session != s.session && s.isOutside(pid, session):
 		return
 	}
 	handle, err := procfs.Open(pid)
@@ -223,6 +208,25 @@ func (s *scanner) examine(pid int) {
 	}
 }
 
+// isOutside reports whether a process in this session cannot be a member.
+func (s *scanner) isOutside(pid, session int) bool {
+	t := s.tree
+	from := t.sup.originOf(session)
+	switch {
+	case s.oldest != 0 && s.excludes(from):
+	case session < s.oldest:
+		from = origin{pid: session}
+	case session != t.pid && t.sup.leads(session):
+		from = origin{pid: session, tree: true}
+	default:
+		return false
+	}
+	if s.oldest != 0 {
+		t.sup.setOrigin(pid, from, s.clears)
+	}
+	return true
+}
+
 // cannotExamine handles a process that has ended, is a thread, is hidden, or cannot be opened without descriptors.
 func (s *scanner) cannotExamine(pid int, err error) {
 	switch {
@@ -242,14 +246,15 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		s.members = append(s.members, &member{Process: p, handle: kept, escaped: true})
 		return
 	}
-	if s.session != noSession {
-		t.readLeader()
-	}
-	if p.Started >= t.leader.Started {
+	from := s.origin(p)
+	switch {
+	case s.excludes(from):
+		t.sup.setOrigin(p.PID, from, s.clears)
+	case s.oldest != 0 || p.Started >= s.began():
 		is := no
-		if !s.nonMembers[p.ID] && handle.Owner() == s.user {
+		if !s.seen[p.ID] && handle.Owner() == s.user {
 			is = t.isMember(p, handle)
-			s.nonMembers[p.ID] = is == no
+			s.seen[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
 				is = no // a command being started, or a child of an unrelated process
 			}
@@ -269,12 +274,49 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	handle.Close()
 }
 
+// began returns the leader's start time, or 0 if it has been reaped too early.
+func (s *scanner) began() uint64 {
+	if s.session != noSession {
+		s.tree.readLeader()
+	}
+	return s.tree.leader.Started
+}
+
+// origin returns a process's origin if its parent proves it. A descendant's parent is the leader, another descendant, or
+// a process that adopts orphans, and with CLONE_PARENT the same as that of another descendant. So nothing descends from
+// the leader and also has another parent.
+func (s *scanner) origin(p procfs.Process) origin {
+	if s.oldest == 0 || s.mayAdopt(p.Parent) {
+		return origin{}
+	}
+	from := s.tree.sup.originOf(p.Parent)
+	if from.pid == 0 && p.Parent < s.oldest {
+		from.pid = p.Parent
+	}
+	return from
+}
+
+// mayAdopt reports whether a process may be the parent of a member without being one. This process started the leader;
+// it or an ancestor may be a subreaper; and the init process of a PID namespace adopts orphans of processes that have entered the
+// namespace.
+func (s *scanner) mayAdopt(parent int) bool {
+	if adopts, ok := s.adopts[parent]; ok {
+		return adopts
+	}
+	ancestors := s.tree.sup.ancestors()
+	adopts := parent <= 1 || len(ancestors) == 0 || slices.Contains(ancestors, parent) || !procfs.InNamespace(parent)
+	if s.adopts == nil {
+		s.adopts = make(map[int]bool)
+	}
+	s.adopts[parent] = adopts
+	return adopts
+}
+
 // othersLead reports whether the leader of this session of the handle's process is outside the tree.
 func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
 	leader, err := procfs.Read(session)
 	now, nowErr := handle.Process() // while it is in the session, the leader's ID is not reused
-	return err == nil && nowErr == nil && now.Session == session &&
-		(s.nonMembers[leader.ID] || leader.Started < s.tree.leader.Started)
+	return err == nil && nowErr == nil && now.Session == session && (s.seen[leader.ID] || leader.Started < s.began())
 }
 
 // addEscaped permanently adds a process outside the session as a member.
@@ -303,7 +345,10 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 		return answerOf(err)
 	case !detached && marked:
 		return yes
-	case t.contained, t.pty != nil && !marked:
+	case t.contained, t.pty != nil && !marked, t.pty == nil && !t.outputIsOpen():
+		if detached || len(marks) > 0 {
+			return no
+		}
 		return noUnlessExiting(handle)
 	}
 	if p.Parent == os.Getpid() && executesSame(handle) {

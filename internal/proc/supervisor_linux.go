@@ -31,13 +31,15 @@ type Supervisor struct {
 	busy     sync.WaitGroup // the goroutines of starters and trees
 	inherit  inherit
 	counters procfs.Counters
+	family   family
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // waiting starts
 	active   *starter         // makes the next start, or nil before the first
 	starters []*starter       // running starters
 	closed   bool
-	trees    map[int]*Tree              // by the leader's process ID, until Close
+	trees    map[int]*Tree // by the leader's process ID, until Close
+	origins  origins
 	counts   forkCount                  // the last count read
 	starting int                        // starts in progress
 	early    map[int]syscall.WaitStatus // exits passed to Reaped during those, by process ID
@@ -218,6 +220,7 @@ func (s *Supervisor) register(t *Tree) {
 		s.trees = make(map[int]*Tree)
 	}
 	s.trees[t.pid] = t
+	s.origins.started(t)
 	t.starter.leaders++
 	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
@@ -231,6 +234,9 @@ func (s *Supervisor) unregister(t *Tree) {
 	defer s.mu.Unlock()
 	if s.trees[t.pid] == t {
 		delete(s.trees, t.pid)
+	}
+	if s.origins.reaped(t.pid); len(s.trees) == 0 {
+		s.origins.clear()
 	}
 	st := t.starter
 	if st.leaders--; st.leaders == 0 && st != s.active {

@@ -282,6 +282,7 @@ func (s *Supervisor) Close() {
 type forkCount struct {
 	at    time.Time
 	forks uint64 // all processes and threads started on this machine, or 0 if unknown
+	limit uint64 // the highest ID at that time, plus one, or 0 if unknown
 }
 
 // The maximum ages of a count. Apart from the fork, reading it takes longer than anything else in a start, and in most
@@ -299,7 +300,7 @@ func (s *Supervisor) recentForks(maxAge time.Duration) forkCount {
 	if !n.at.IsZero() && time.Since(n.at) < maxAge {
 		return n
 	}
-	n = forkCount{time.Now(), procfs.Forks()}
+	n = forkCount{time.Now(), procfs.Forks(), procfs.Limit()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts = n
@@ -316,6 +317,6 @@ func (s *Supervisor) mayHaveWrapped(n forkCount, later time.Time) bool {
 	if time.Since(later) < tooSoon {
 		return false
 	}
-	forks, limit := s.recentForks(forkCountAtScan).forks, procfs.Limit()
-	return n.forks == 0 || limit == 0 || forks < n.forks || forks-n.forks+reserved >= limit
+	now := s.recentForks(forkCountAtScan)
+	return n.forks == 0 || now.limit == 0 || now.forks < n.forks || now.forks-n.forks+reserved >= now.limit
 }

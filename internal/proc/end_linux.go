@@ -24,7 +24,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
-	for pause := stepPause; ; {
+	for pause := exitPause; ; {
 		s := t.scan(before)
 		if empty++; !s.empty() {
 			empty = 0
@@ -43,7 +43,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		e.signal(t, s)
 		s.close()
 		if busy.IsZero() && t.exitSeen() {
-			busy = time.Now().Add(busyScans)
+			busy, pause = time.Now().Add(busyScans), stepPause
 		}
 		if time.Now().After(busy) {
 			t.pause(ctx, pause)
@@ -51,6 +51,9 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		}
 	}
 }
+
+// exitPause is the first pause before the leader has exited. Its exit ends the pause.
+const exitPause = time.Millisecond
 
 // busyScans is how long End scans without a pause after the leader has exited: Go's timers may take a millisecond, and
 // most trees are gone sooner.

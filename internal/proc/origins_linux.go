@@ -43,7 +43,7 @@ func (o *origins) at(pid int) origin {
 }
 
 func (o *origins) set(pid int, from origin) {
-	if pid-o.first >= maxOrigins {
+	if len(o.known) > 0 && pid-o.first >= maxOrigins {
 		o.clear()
 	}
 	if len(o.known) == 0 {

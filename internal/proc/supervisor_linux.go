@@ -20,10 +20,10 @@ import (
 // the first Start. Its methods are safe for concurrent use, but Close must be the last call, after every Tree is
 // closed.
 //
-// One goroutine, locked to its thread, makes all starts. The system kills a leader when the thread that forked it ends
-// (PR_SET_PDEATHSIG in man 2 prctl), and that must happen when the host dies, and only then. If a start hangs, as on an
-// unresponsive network file system, a second goroutine takes over; the first one ends once all leaders it forked are
-// gone.
+// Up to two goroutines, each locked to its thread, make all starts: a fork waits until the child executes its program.
+// The system kills a leader when the thread that forked it ends (PR_SET_PDEATHSIG in man 2 prctl), and that must happen
+// when the host dies, and only then. If a start hangs, as on an unresponsive network file system, another goroutine
+// takes over; the first one ends once all leaders it forked are gone.
 type Supervisor struct {
 	// HostReaps means that the host reaps every child of its process, and reports each exit by calling Reaped.
 	HostReaps bool
@@ -35,7 +35,6 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // waiting starts
-	active   *starter         // makes the next start, or nil before the first
 	starters []*starter       // running starters
 	closed   bool
 	trees    map[int]*Tree // by the leader's process ID, until Close
@@ -47,13 +46,17 @@ type Supervisor struct {
 
 // starter is a goroutine that starts trees on its own thread.
 type starter struct {
-	changed sync.Cond // with Supervisor.mu; a job is waiting, another starter is active, or a leader is gone
+	changed sync.Cond // with Supervisor.mu; a job is waiting, or a leader is gone
 
 	// Guarded by Supervisor.mu.
 	thread  int  // its thread ID; 0 until it runs
 	idle    bool // it does not run a job
+	slow    bool // another starter has taken over
 	leaders int  // unreaped leaders that it forked
 }
+
+// maxStarters is the number of starters that make starts. More do not start more commands in the same time.
+const maxStarters = 2
 
 // slowStart is how long a start may take before another starter takes over.
 const slowStart = 100 * time.Millisecond
@@ -103,16 +106,32 @@ func (s *Supervisor) post(f func(*starter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = append(s.jobs, f)
-	if s.active == nil {
-		s.addStarterLocked()
-		return
-	}
-	s.active.changed.Signal()
+	s.serveLocked()
 }
 
-func (s *Supervisor) addStarterLocked() {
+// serveLocked makes a starter make the next start, unless all are busy.
+func (s *Supervisor) serveLocked() {
+	working := 0
+	for _, st := range s.starters {
+		if st.idle && !st.slow {
+			st.changed.Signal()
+			return
+		}
+		if !st.slow {
+			working++
+		}
+	}
+	if working == maxStarters {
+		return
+	}
+	for _, st := range s.starters {
+		if st.idle {
+			st.slow = false
+			st.changed.Signal()
+			return
+		}
+	}
 	st := &starter{changed: sync.Cond{L: &s.mu}}
-	s.active = st
 	s.starters = append(s.starters, st)
 	s.busy.Go(func() { s.run(st) })
 }
@@ -152,12 +171,14 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 	st.idle = true
 	for {
 		switch {
-		case s.active == st && len(s.jobs) > 0:
+		case !st.slow && len(s.jobs) > 0:
 			st.idle = false
 			job := s.jobs[0]
-			s.jobs = s.jobs[1:]
+			if s.jobs = s.jobs[1:]; len(s.jobs) > 0 {
+				s.serveLocked()
+			}
 			return job
-		case s.closed, s.active != st && st.leaders == 0:
+		case s.closed, st.slow && st.leaders == 0:
 			s.starters = slices.DeleteFunc(s.starters, func(other *starter) bool { return other == st })
 			return nil
 		}
@@ -165,21 +186,13 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 	}
 }
 
-// replace makes another starter active if slow still is active and busy: an idle one, or a new one.
-func (s *Supervisor) replace(slow *starter) {
+// replace lets another starter make the next starts if this one is still busy.
+func (s *Supervisor) replace(st *starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active != slow || slow.idle {
-		return
+	if st.slow = !st.idle; st.slow && len(s.jobs) > 0 {
+		s.serveLocked()
 	}
-	for _, st := range s.starters {
-		if st.idle {
-			s.active = st
-			st.changed.Signal()
-			return
-		}
-	}
-	s.addStarterLocked()
 }
 
 // beginStart and endStart surround a start.
@@ -239,7 +252,7 @@ func (s *Supervisor) unregister(t *Tree) {
 		s.origins.clear()
 	}
 	st := t.starter
-	if st.leaders--; st.leaders == 0 && st != s.active {
+	if st.leaders--; st.leaders == 0 && st.slow {
 		st.changed.Signal() // wake it so that it ends
 	}
 }

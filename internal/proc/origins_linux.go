@@ -1,6 +1,7 @@
 package proc
 
-// This file remembers where processes come from, on Linux, so that later scans need not examine them again.
+// This file remembers where processes come from, on Linux. Later scans, for the same tree or another, then need not
+// examine them again.
 
 import (
 	"sync"

@@ -16,10 +16,11 @@ import (
 
 // The members of a tree are: the processes of the leader's session; processes that left it and have the tree's mark in
 // their environment, or its output pipe open for writing; the sessions begun by those; and the children of all these.
-// The mark and the open pipe survive a new session, a double fork, and the loss of each other. With a cgroup, the
-// members are exactly its processes. A process outside the session with another parent, a cleared environment and a
-// closed output cannot be told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the
-// mark nor a parent in another session makes a process a member.
+// The mark and the open pipe survive a new session, a double fork, and the loss of each other. If a process's parent
+// shows that another program started it, the mark does not make it a member. With a cgroup, the members are exactly its
+// processes. A process outside the session with another parent, a cleared environment and a closed output cannot be
+// told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the mark nor a parent in another
+// session makes a process a member.
 //
 // A process leaves its session only by beginning a new one. So, until process IDs wrap around, a process in a session
 // with a lower ID than the leader's cannot be a member, and one getsid, a fraction of a microsecond, rules it out.
@@ -282,9 +283,9 @@ func (s *scanner) began() uint64 {
 	return s.tree.leader.Started
 }
 
-// origin returns a process's origin if its parent proves it. A descendant's parent is the leader, another descendant, or
-// a process that adopts orphans, and with CLONE_PARENT the same as that of another descendant. So nothing descends from
-// the leader and also has another parent.
+// origin returns a process's origin, if its parent proves one. The parent of a descendant is another descendant, the
+// leader, or a process that may adopt it. CLONE_PARENT does not add others: it makes a process a sibling of the one that
+// starts it.
 func (s *scanner) origin(p procfs.Process) origin {
 	if s.oldest == 0 || s.mayAdopt(p.Parent) {
 		return origin{}
@@ -296,9 +297,8 @@ func (s *scanner) origin(p procfs.Process) origin {
 	return from
 }
 
-// mayAdopt reports whether a process may be the parent of a member without being one. This process started the leader;
-// it or an ancestor may be a subreaper; and the init process of a PID namespace adopts orphans of processes that have entered the
-// namespace.
+// mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
+// ancestor, if one is a subreaper, or by the init process of the PID namespace that its parent was in.
 func (s *scanner) mayAdopt(parent int) bool {
 	if adopts, ok := s.adopts[parent]; ok {
 		return adopts

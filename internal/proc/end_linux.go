@@ -22,10 +22,12 @@ import (
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
 	before := make(seen)
+	scan := t.firstScan
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
 	for pause := exitPause; ; {
-		s := t.scan(before)
+		s := scan(before)
+		scan = t.scan
 		if empty++; !s.empty() {
 			empty = 0
 		}
@@ -74,7 +76,7 @@ type ending struct {
 	sig   syscall.Signal
 	begun bool
 	since procfs.ID          // the newest process right before the first signal
-	alone map[procfs.ID]bool // signalled: true if directly, false if with the group, which it may have left before
+	alone map[procfs.ID]bool // signalled directly, and not with the group
 }
 
 // signal sends the signal once to each member that existed before the first signal; SIGKILL perhaps twice.
@@ -88,15 +90,13 @@ func (e *ending) signal(t *Tree, s *scan) {
 		t.cgroup.Kill()
 	}
 	for _, m := range s.members {
-		inGroup := m.Group == t.pid
-		alone, sent := e.alone[m.ID]
+		inGroup, existed, alone := m.Group == t.pid, first || !m.ID.After(e.since), e.alone[m.ID]
 		switch {
 		case first && inGroup:
-			e.alone[m.ID] = false
-		case e.sig == syscall.SIGKILL, !inGroup && !alone && (first || sent || !m.ID.After(e.since)):
+		case e.sig == syscall.SIGKILL, existed && !inGroup && !alone: // it may have left the group before the signal
 			m.handle.Signal(e.sig)
 			e.alone[m.ID] = true
-		case sent && m.Stopped: // after the signal was sent
+		case (existed || alone) && m.Stopped: // after the signal was sent
 			m.handle.Signal(syscall.SIGCONT)
 		}
 	}

@@ -64,12 +64,20 @@ func (s *scan) close() {
 type seen map[procfs.ID]bool
 
 // scan finds the members of the tree, and updates before.
-func (t *Tree) scan(before seen) *scan {
+func (t *Tree) scan(before seen) *scan { return t.scanFor(before, false) }
+
+// firstScan is like scan. While the leader runs, it only reads the IDs of the processes that are in the leader's session and
+// group, and does not tell whether they have exited.
+func (t *Tree) firstScan(before seen) *scan { return t.scanFor(before, !t.exitSeen()) }
+
+func (t *Tree) scanFor(before seen, briefly bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
 	for closely := false; ; {
-		s := &scanner{tree: t, seen: before, closely: closely, session: noSession, user: os.Geteuid()}
+		s := &scanner{
+			tree: t, seen: before, briefly: briefly, closely: closely, session: noSession, user: os.Geteuid(),
+		}
 		if t.Unreaped() {
 			s.session = t.pid
 		}
@@ -78,6 +86,9 @@ func (t *Tree) scan(before seen) *scan {
 		case s.session != noSession && !t.Unreaped():
 			s.close() // the leader was reaped, and its ID may have been reused
 			t.leader = procfs.Process{}
+		case briefly && len(s.others) > 0: // they may be children of members
+			s.close()
+			briefly = false
 		case s.empty() && !closely && s.oldest != 0 && t.outputIsOpen():
 			closely = true
 		default:
@@ -93,6 +104,7 @@ type scanner struct {
 	tree *Tree
 	user int // only this user's processes are examined closely
 
+	briefly bool         // do not examine members of the leader's group
 	closely bool         // also examine other programs' descendants, which may have been given the output
 	clears  int          // the value of origins.clears before
 	adopts  map[int]bool // results of mayAdopt
@@ -180,7 +192,13 @@ func (s *scanner) examine(pid int) {
 		return
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
-	case session != s.session && s.isOutside(pid, session):
+	case session != s.session:
+		if s.isOutside(pid, session) {
+			return
+		}
+	case s.briefly && isInGroup(pid, t.pid):
+		p := procfs.Process{ID: procfs.ID{PID: pid}, Group: t.pid, Session: session}
+		s.members = append(s.members, &member{Process: p, handle: procfs.NoHandle()})
 		return
 	}
 	handle, err := procfs.Open(pid)
@@ -207,6 +225,11 @@ func (s *scanner) examine(pid int) {
 	default:
 		s.classify(p, handle)
 	}
+}
+
+func isInGroup(pid, group int) bool {
+	of, err := unix.Getpgid(pid)
+	return err == nil && of == group
 }
 
 // isOutside reports whether a process in this session cannot be a member.

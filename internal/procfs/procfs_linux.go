@@ -21,6 +21,9 @@ import (
 // concurrently, but not during or after Close.
 type Handle struct{ dir int }
 
+// NoHandle returns a Handle without a process. Its methods fail.
+func NoHandle() Handle { return Handle{dir: -1} }
+
 // Open opens the process with the number pid; Handle.Process identifies it. It returns fs.ErrNotExist if the process
 // does not exist. After an error, the methods of the Handle fail.
 func Open(pid int) (Handle, error) {

@@ -22,12 +22,10 @@ import (
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
 	before := make(seen)
-	scan := t.firstScan
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
 	for pause := exitPause; ; {
-		s := scan(before)
-		scan = t.scan
+		s := t.scan(before, !e.begun)
 		if empty++; !s.empty() {
 			empty = 0
 		}
@@ -66,7 +64,7 @@ func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false
 	}
-	s := t.scan(make(seen))
+	s := t.scan(make(seen), false)
 	s.close()
 	return s.empty() && s.complete
 }

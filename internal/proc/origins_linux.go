@@ -1,148 +1,142 @@
 package proc
 
-// This file remembers where processes come from, on Linux. Later scans, for the same tree or another, then need not
-// examine them again.
+// This file rules out processes that do not descend from a leader, by their IDs, sessions and parents, on Linux. It
+// remembers the results for all scans.
 
 import (
-	"sync"
+	"slices"
+	"time"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// origin is a process from which another process descends, or whose session that process was in. Neither relation
-// changes later. The zero value means that no origin is known.
-type origin struct {
-	pid  int
-	tree bool // it is a registered leader
+// ids is what a Supervisor knows about process IDs. The system assigns them in order, until they wrap around.
+type ids struct {
+	wraps   int       // how often they may have wrapped around
+	last    int       // the newest one when lookAtIDs was last called
+	counted time.Time // when forks was read
+	forks   uint64    // the number of processes and threads ever started on this machine
+	first   int       // the ID of origins[0]
+	origins []origin  // since the last wrap
 }
 
-// excludes reports whether a process with this origin cannot descend from a leader: leaders do not descend from each
-// other, and a descendant of this leader is never in an older session.
+// origin is a process from which another one descends, or in whose session it has been. The zero value means unknown.
+type origin struct {
+	pid  int
+	tree bool // pid leads a tree
+}
+
+// excludes reports whether a process with this origin cannot descend from a leader. Leaders do not descend from each
+// other, and no descendant is older than its leader.
 func (o origin) excludes(leader int) bool {
 	return o.pid != 0 && o.pid != leader && (o.tree || o.pid < leader)
 }
 
-// origins holds the origins of processes, by ID, until IDs wrap around.
-type origins struct {
-	first  int
-	known  []origin  // of the IDs from first on
-	clears int       // the number of calls of clear
-	last   int       // the last assigned ID at some time, or 0
-	count  forkCount // from before that time
+// lookAtIDs returns the newest process ID, and how often IDs may have wrapped around. If two calls return the same
+// number of wraps, all IDs assigned in between are in order.
+func (s *Supervisor) lookAtIDs() (last, wraps int) {
+	const (
+		reserved = 10000                  // more than the IDs in use, and those never assigned again
+		tooSoon  = 100 * time.Millisecond // too short to start twenty thousand processes; counting takes long
+	)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := &s.ids
+	last, err := s.counters.LastPID()
+	wrapped := err != nil || last < i.last
+	if now := time.Now(); now.Sub(i.counted) > tooSoon {
+		forks := procfs.Forks()
+		wrapped = wrapped || i.forks == 0 || forks < i.forks || forks-i.forks+reserved > procfs.Limit()
+		i.counted, i.forks = now, forks
+	}
+	if i.last = last; wrapped {
+		i.wraps++
+		i.origins = nil
+	}
+	return last, i.wraps
 }
 
-// maxOrigins is the maximum length of origins.known.
-const maxOrigins = 1 << 15
-
-func (o *origins) clear() { o.known, o.clears = o.known[:0], o.clears+1 }
-
-func (o *origins) at(pid int) origin {
-	if i := pid - o.first; 0 <= i && i < len(o.known) {
-		return o.known[i]
+// originOf returns a process's origin, if it is known.
+func (s *Supervisor) originOf(pid int) (from origin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := pid - s.ids.first; 0 <= n && n < len(s.ids.origins) {
+		from = s.ids.origins[n]
 	}
-	return origin{}
+	return from
 }
 
-func (o *origins) set(pid int, from origin) {
-	if len(o.known) > 0 && pid-o.first >= maxOrigins {
-		o.clear()
-	}
-	if len(o.known) == 0 {
-		o.first = pid
-	}
-	i := pid - o.first
-	if i < 0 {
+// setOrigin remembers the origin of a process, unless IDs have wrapped around since.
+func (s *Supervisor) setOrigin(pid int, from origin, wraps int) {
+	const most = 1 << 15
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := &s.ids
+	if wraps != i.wraps {
 		return
 	}
-	if n := i + 1 - len(o.known); n > 0 {
-		o.known = append(o.known, make([]origin, n)...)
+	if n := pid - i.first; n < 0 || n >= most {
+		i.origins = nil
 	}
-	o.known[i] = from
-}
-
-// started adds a leader. Other processes are added once their IDs are at most last: those will not be assigned again
-// before IDs wrap around.
-func (o *origins) started(t *Tree) {
-	if o.last == 0 {
-		o.last, o.count = t.pid, t.forks
+	if len(i.origins) == 0 {
+		i.first = pid
 	}
-	o.set(t.pid, origin{pid: t.pid, tree: true})
-}
-
-// reaped keeps the origin of a leader that this package has reaped if its ID will not be assigned again so soon.
-func (o *origins) reaped(pid int) {
-	if pid > o.last {
-		o.forget(pid)
+	for i.first+len(i.origins) <= pid {
+		i.origins = append(i.origins, origin{})
 	}
+	i.origins[pid-i.first] = from
 }
 
-func (o *origins) forget(pid int) {
-	if o.at(pid) != (origin{}) {
-		o.set(pid, origin{})
+// excludes reports whether a process with this origin need not be examined.
+func (s *scanner) excludes(from origin) bool { return !s.closely && from.excludes(s.tree.pid) }
+
+// isOutside reports whether a process in this session cannot be a member.
+func (s *scanner) isOutside(pid, session int) bool {
+	t := s.tree
+	from := t.sup.originOf(session)
+	switch {
+	case s.oldest != 0 && s.excludes(from):
+	case session < s.oldest:
+		from = origin{pid: session}
+	case session != t.pid && t.sup.leads(session):
+		from = origin{pid: session, tree: true}
+	default:
+		return false
 	}
-}
-
-// originOf returns the known origin of a process.
-func (s *Supervisor) originOf(pid int) origin {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.origins.at(pid)
-}
-
-// setOrigin sets the origin of a process, unless the origins have been cleared since.
-func (s *Supervisor) setOrigin(pid int, from origin, clears int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.origins.clears == clears {
-		s.origins.set(pid, from)
+	if s.oldest != 0 {
+		t.sup.setOrigin(pid, from, t.wraps)
 	}
+	return true
 }
 
-// candidates returns the IDs from first to last whose origins are not excluded, but at most atMost.
-func (s *Supervisor) candidates(first, last, atMost int, excluded func(origin) bool) (pids []int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for pid := first; pid <= last && len(pids) < atMost; pid++ {
-		if !excluded(s.origins.at(pid)) {
-			pids = append(pids, pid)
-		}
+// isForeign reports whether a process's parent shows that another program started it. The parent of a descendant is
+// another descendant, the leader, or a process that may adopt it. CLONE_PARENT adds no other: it makes a process a
+// sibling of the one that starts it.
+func (s *scanner) isForeign(p procfs.Process) bool {
+	t := s.tree
+	if s.oldest == 0 || s.closely || s.mayAdopt(p.Parent) {
+		return false
 	}
-	return pids
-}
-
-// forgetOrigin forgets the origin of a leader that another part of the program has reaped.
-func (s *Supervisor) forgetOrigin(pid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.origins.forget(pid)
-}
-
-// lastPID returns the last assigned process ID, and the clears of the origins. It clears them if IDs may have wrapped
-// around since the last call.
-func (s *Supervisor) lastPID() (last, clears int, err error) {
-	s.mu.Lock()
-	count := s.origins.count
-	s.mu.Unlock()
-	wrapped := s.mayHaveWrapped(count, count.at)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, err = s.counters.LastPID() // under the lock, so that these numbers are in order
-	if wrapped || err != nil || last < s.origins.last {
-		s.origins.clear()
+	from := t.sup.originOf(p.Parent)
+	if from.pid == 0 && p.Parent < s.oldest {
+		from.pid = p.Parent
 	}
-	s.origins.last, s.origins.count = last, s.counts
-	return last, s.origins.clears, err
+	if !from.excludes(t.pid) {
+		return false
+	}
+	t.sup.setOrigin(p.PID, from, t.wraps)
+	return true
 }
 
-// family is this process and its ancestors.
-type family struct {
-	once sync.Once
-	pids []int
-}
-
-// ancestors returns this process and its ancestors, or nil if they are unknown. Later, this process can lose some of
-// them, but not get others: a process is only adopted by one of its ancestors.
-func (s *Supervisor) ancestors() []int {
-	s.family.once.Do(func() { s.family.pids = procfs.Ancestors() })
-	return s.family.pids
+// mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
+// ancestor that is a subreaper, or by the init process of the PID namespace that its parent was in.
+func (s *scanner) mayAdopt(parent int) bool {
+	adopts, known := s.adopts[parent]
+	if !known {
+		ancestors := procfs.Ancestors() // this process can lose some of them, but not get others
+		adopts = parent == 1 || ancestors == nil || slices.Contains(ancestors, parent) ||
+			!procfs.SharesNamespace(parent)
+		s.adopts[parent] = adopts
+	}
+	return adopts
 }

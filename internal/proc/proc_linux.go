@@ -34,9 +34,8 @@ type Tree struct {
 	cgroup    *cgroup.Cgroup // or nil
 	mark      Mark
 	contained bool
-	keeps     bool      // Spec.KeepDetached
-	began     time.Time // a time before the leader's start
-	forks     forkCount // a count from before the leader's start
+	keeps     bool // Spec.KeepDetached
+	wraps     int  // ids.wraps before the leader's start
 
 	// Used by End, and by Close after it.
 	leader  procfs.Process              // its entry in the process table; zero until read
@@ -51,8 +50,9 @@ type Tree struct {
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
 		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained, keeps: spec.KeepDetached,
-		began: time.Now(), forks: s.recentForks(forkCountAtStart), escaped: make(map[procfs.ID]procfs.Handle),
+		escaped: make(map[procfs.ID]procfs.Handle),
 	}
+	_, t.wraps = s.lookAtIDs()
 	defer func() {
 		if err != nil {
 			t.output.Close()
@@ -189,8 +189,9 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	cmd.SysProcAttr = sys
 	t := &Tree{
 		sup: s, pidfd: -1, mark: mark, contained: true,
-		began: time.Now(), forks: s.recentForks(forkCountAtStart), escaped: make(map[procfs.ID]procfs.Handle),
+		escaped: make(map[procfs.ID]procfs.Handle),
 	}
+	_, t.wraps = s.lookAtIDs()
 	if stdout, ok := cmd.Stdout.(*os.File); ok {
 		if file, err := procfs.FileOf(int(stdout.Fd())); err == nil && file.IsPipe() {
 			t.writing, t.contained = file, false
@@ -254,7 +255,6 @@ func (t *Tree) exitOfReaped() (Exit, error) {
 		err = unix.IoctlPidfdInfo(t.pidfd, &info)
 	}
 	t.mu.Unlock()
-	t.sup.forgetOrigin(t.pid)
 	if err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
 		exit := exitOf(syscall.WaitStatus(info.Exit_code))
 		exit.Reaped = true
@@ -279,7 +279,6 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	}
 	t.reaped = true
 	t.mu.Unlock()
-	t.sup.forgetOrigin(t.pid)
 	exit := exitOf(status)
 	exit.Reaped = true
 	t.SetExit(exit, nil)
@@ -332,20 +331,12 @@ func (t *Tree) outputIsOpen() (open bool) {
 	}
 	raw, err := t.output.SyscallConn()
 	if err == nil {
-		raw.Control(func(fd uintptr) { open = !hungUp(int(fd)) })
+		raw.Control(func(fd uintptr) {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, 0) // without events, it reports only POLLHUP
+			open = n == 0 || err != nil
+		})
 	}
 	return open
-}
-
-// hungUp reports whether every writer has closed a pipe (POLLHUP in man 2 poll).
-func hungUp(fd int) bool {
-	poll := []unix.PollFd{{Fd: int32(fd)}}
-	for {
-		n, err := unix.Poll(poll, 0)
-		if err != unix.EINTR {
-			return err == nil && n > 0 && poll[0].Revents&unix.POLLHUP != 0
-		}
-	}
 }
 
 // Close reaps the leader if it has exited; a running one keeps running. cmd.Wait reaps the leader of StartCmd.
@@ -377,7 +368,6 @@ func (t *Tree) Close() {
 	t.cgroup.Remove() // a zombie would hold it
 }
 
-// reap reaps a zombie.
 func reap(idType, id int) error {
 	for {
 		err := unix.Waitid(idType, id, nil, unix.WEXITED|unix.WNOHANG, nil)

@@ -317,7 +317,7 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
 	e := ending{sig: unix.SIGTERM, alone: make(map[procfs.ID]bool)}
 	for round := range 3 {
-		s := tree.scan(make(seen))
+		s := tree.scan(make(seen), false)
 		seen := s.members
 		if round == 0 {
 			s.members = slices.DeleteFunc(slices.Clone(seen), func(m *member) bool { return m.PID == pid })
@@ -482,8 +482,7 @@ func TestNumbersThatComeRound(t *testing.T) {
 		return
 	}
 	s := newSupervisor(t)
-	s.counts = forkCount{} // as if the last start was long ago
-	for i := range 30 {    // the program's new threads take IDs, too
+	for i := range 30 { // the program's new threads take IDs, too
 		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, procfs.Limit()-3-uint64(i%9)), 0))
 		tree := start(t, s, line(`for i in 1 2 3 4 5 6; do setsid sh -c 'exec sleep 300 >/dev/null 2>&1' & sleep 300 & echo $!; done; wait`))
 		var pids []int
@@ -509,7 +508,7 @@ func setLastPID(t *testing.T, number int) {
 
 // scanned returns the members found by a scan.
 func (t *tree) scanned(before seen) (pids []int) {
-	s := t.scan(before)
+	s := t.scan(before, false)
 	s.close()
 	return s.pids()
 }

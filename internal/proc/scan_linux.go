@@ -19,8 +19,8 @@ import (
 // The mark and the open pipe survive a new session, a double fork, and the loss of each other. If a process's parent
 // shows that another program started it, the mark does not make it a member. With a cgroup, the members are exactly its
 // processes. A process outside the session with another parent, a cleared environment and a closed output cannot be
-// told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the mark nor a parent in another
-// session makes a process a member.
+// told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the mark nor a parent in
+// another session makes a process a member.
 //
 // A process leaves its session only by beginning a new one. So, until process IDs wrap around, a process in a session
 // with a lower ID than the leader's cannot be a member, and one getsid, a fraction of a microsecond, rules it out.
@@ -63,22 +63,16 @@ func (s *scan) close() {
 // seen holds processes that earlier scans of the same call have examined: they do not carry the tree's mark or output.
 type seen map[procfs.ID]bool
 
-// scan finds the members of the tree, and updates before.
-func (t *Tree) scan(before seen) *scan { return t.scanFor(before, false) }
-
-// firstScan is like scan. While the leader runs, it only reads the IDs of the processes that are in the leader's session and
-// group, and does not tell whether they have exited.
-func (t *Tree) firstScan(before seen) *scan { return t.scanFor(before, !t.exitSeen()) }
-
-func (t *Tree) scanFor(before seen, briefly bool) *scan {
+// scan finds the members of the tree, and updates before. If briefly is true and the leader runs, scan only reads the
+// IDs of processes in its group, which may have exited.
+func (t *Tree) scan(before seen, briefly bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
+	briefly = briefly && !t.exitSeen()
 	for closely := false; ; {
-		s := &scanner{
-			tree: t, seen: before, briefly: briefly, closely: closely, session: noSession, user: os.Geteuid(),
-		}
-		if t.Unreaped() {
+		s := &scanner{tree: t, seen: before, briefly: briefly, closely: closely, adopts: make(map[int]bool)}
+		if s.session = noSession; t.Unreaped() {
 			s.session = t.pid
 		}
 		s.run()
@@ -102,11 +96,9 @@ type scanner struct {
 	scan
 	seen
 	tree *Tree
-	user int // only this user's processes are examined closely
 
 	briefly bool         // do not examine members of the leader's group
 	closely bool         // also examine other programs' descendants, which may have been given the output
-	clears  int          // the value of origins.clears before
 	adopts  map[int]bool // results of mayAdopt
 
 	session int              // the leader's session while its ID is known to be its own, or noSession
@@ -123,9 +115,7 @@ func (s *scanner) run() {
 	if s.session != noSession && !t.exitSeen() {
 		s.examine(t.pid)
 	}
-	last, clears, err := t.sup.lastPID()
-	s.clears = clears
-	if err == nil && s.session != noSession && last >= t.pid && !t.sup.mayHaveWrapped(t.forks, t.began) {
+	if last, wraps := t.sup.lookAtIDs(); s.session != noSession && wraps == t.wraps {
 		s.oldest = t.pid
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
@@ -141,28 +131,28 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 	sup := s.tree.sup
 	for first <= last {
 		s.missed = false
-		if pids := sup.candidates(first, last, fewNumbers, s.excludes); len(pids) < fewNumbers {
-			for _, pid := range pids {
-				s.examine(pid)
+		for pid, examined := first, 0; pid <= last; pid++ {
+			if s.excludes(sup.originOf(pid)) {
+				continue
 			}
-		} else {
-			s.missed = true
-			s.examineAll(first, last)
+			if examined++; examined > fewNumbers {
+				s.missed = true
+				s.examineAll(pid, last)
+				break
+			}
+			s.examine(pid)
 		}
 		if !s.missed {
 			return true
 		}
-		next, clears, err := sup.lastPID()
-		if err != nil || next < last { // it wrapped around
+		next, wraps := sup.lookAtIDs()
+		if wraps != s.tree.wraps {
 			return false
 		}
-		first, last, s.clears = last+1, next, clears
+		first, last = last+1, next
 	}
 	return true
 }
-
-// excludes reports whether a process with this origin need not be examined.
-func (s *scanner) excludes(from origin) bool { return !s.closely && from.excludes(s.tree.pid) }
 
 // fewNumbers is the number of IDs below which each is checked. That takes as long as listing some 700 processes.
 const fewNumbers = 4000
@@ -209,13 +199,13 @@ func (s *scanner) examine(pid int) {
 			s.members = append(s.members, &member{Process: p, handle: handle})
 			return
 		}
-		s.cannotExamine(pid, err)
+		s.note(pid, answerOf(err))
 		return
 	}
 	p, err := handle.Process()
 	switch {
 	case err != nil:
-		s.cannotExamine(pid, err)
+		s.note(pid, answerOf(err))
 		handle.Close()
 	case p.Exited:
 		s.missed = true
@@ -232,33 +222,13 @@ func isInGroup(pid, group int) bool {
 	return err == nil && of == group
 }
 
-// isOutside reports whether a process in this session cannot be a member.
-func (s *scanner) isOutside(pid, session int) bool {
-	t := s.tree
-	from := t.sup.originOf(session)
-	switch {
-	case s.oldest != 0 && s.excludes(from):
-	case session < s.oldest:
-		from = origin{pid: session}
-	case session != t.pid && t.sup.leads(session):
-		from = origin{pid: session, tree: true}
-	default:
-		return false
-	}
-	if s.oldest != 0 {
-		t.sup.setOrigin(pid, from, s.clears)
-	}
-	return true
-}
-
-// cannotExamine handles a process that has ended, is a thread, is hidden, or cannot be opened without descriptors.
-func (s *scanner) cannotExamine(pid int, err error) {
-	switch {
-	case procfs.IsGone(err):
-		s.missed = true
-	case errors.Is(err, fs.ErrPermission): // another user's
-	default:
+// note records an answer about a process that is not known to be a member.
+func (s *scanner) note(pid int, is answer) {
+	switch is {
+	case unknown:
 		s.undecided = append(s.undecided, pid)
+	case gone:
+		s.missed = true
 	}
 }
 
@@ -270,13 +240,12 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		s.members = append(s.members, &member{Process: p, handle: kept, escaped: true})
 		return
 	}
-	from := s.origin(p)
-	switch {
-	case s.excludes(from):
-		t.sup.setOrigin(p.PID, from, s.clears)
-	case s.oldest != 0 || p.Started >= s.began():
+	if s.oldest == 0 && s.session != noSession {
+		t.readLeader()
+	}
+	if !s.isForeign(p) && (s.oldest != 0 || p.Started >= t.leader.Started) {
 		is := no
-		if !s.seen[p.ID] && handle.Owner() == s.user {
+		if !s.seen[p.ID] && handle.Owner() == os.Geteuid() {
 			is = t.isMember(p, handle)
 			s.seen[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
@@ -289,57 +258,19 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 			return
 		case no:
 			s.others = append(s.others, p)
-		case unknown:
-			s.undecided = append(s.undecided, p.PID)
-		case gone:
-			s.missed = true
+		default:
+			s.note(p.PID, is)
 		}
 	}
 	handle.Close()
-}
-
-// began returns the leader's start time, or 0 if it has been reaped too early.
-func (s *scanner) began() uint64 {
-	if s.session != noSession {
-		s.tree.readLeader()
-	}
-	return s.tree.leader.Started
-}
-
-// origin returns a process's origin, if its parent proves one. The parent of a descendant is another descendant, the
-// leader, or a process that may adopt it. CLONE_PARENT does not add others: it makes a process a sibling of the one that
-// starts it.
-func (s *scanner) origin(p procfs.Process) origin {
-	if s.oldest == 0 || s.mayAdopt(p.Parent) {
-		return origin{}
-	}
-	from := s.tree.sup.originOf(p.Parent)
-	if from.pid == 0 && p.Parent < s.oldest {
-		from.pid = p.Parent
-	}
-	return from
-}
-
-// mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
-// ancestor, if one is a subreaper, or by the init process of the PID namespace that its parent was in.
-func (s *scanner) mayAdopt(parent int) bool {
-	if adopts, ok := s.adopts[parent]; ok {
-		return adopts
-	}
-	ancestors := s.tree.sup.ancestors()
-	adopts := parent <= 1 || len(ancestors) == 0 || slices.Contains(ancestors, parent) || !procfs.InNamespace(parent)
-	if s.adopts == nil {
-		s.adopts = make(map[int]bool)
-	}
-	s.adopts[parent] = adopts
-	return adopts
 }
 
 // othersLead reports whether the leader of this session of the handle's process is outside the tree.
 func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
 	leader, err := procfs.Read(session)
 	now, nowErr := handle.Process() // while it is in the session, the leader's ID is not reused
-	return err == nil && nowErr == nil && now.Session == session && (s.seen[leader.ID] || leader.Started < s.began())
+	return err == nil && nowErr == nil && now.Session == session &&
+		(s.seen[leader.ID] || leader.Started < s.tree.leader.Started)
 }
 
 // addEscaped permanently adds a process outside the session as a member.

@@ -31,15 +31,13 @@ type Supervisor struct {
 	busy     sync.WaitGroup // the goroutines of starters and trees
 	inherit  inherit
 	counters procfs.Counters
-	family   family
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // waiting starts
 	starters []*starter       // running starters
 	closed   bool
 	trees    map[int]*Tree // by the leader's process ID, until Close
-	origins  origins
-	counts   forkCount                  // the last count read
+	ids      ids
 	starting int                        // starts in progress
 	early    map[int]syscall.WaitStatus // exits passed to Reaped during those, by process ID
 }
@@ -101,7 +99,6 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	return nil, context.Cause(ctx)
 }
 
-// post makes a starter call f.
 func (s *Supervisor) post(f func(*starter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +230,6 @@ func (s *Supervisor) register(t *Tree) {
 		s.trees = make(map[int]*Tree)
 	}
 	s.trees[t.pid] = t
-	s.origins.started(t)
 	t.starter.leaders++
 	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
@@ -247,9 +243,6 @@ func (s *Supervisor) unregister(t *Tree) {
 	defer s.mu.Unlock()
 	if s.trees[t.pid] == t {
 		delete(s.trees, t.pid)
-	}
-	if s.origins.reaped(t.pid); len(s.trees) == 0 {
-		s.origins.clear()
 	}
 	st := t.starter
 	if st.leaders--; st.leaders == 0 && st.slow {
@@ -289,47 +282,4 @@ func (s *Supervisor) Close() {
 	s.mu.Unlock()
 	s.busy.Wait()
 	s.counters.Close()
-}
-
-// forkCount is the number of process IDs assigned up to some time.
-type forkCount struct {
-	at    time.Time
-	forks uint64 // all processes and threads started on this machine, or 0 if unknown
-	limit uint64 // the highest ID at that time, plus one, or 0 if unknown
-}
-
-// The maximum ages of a count. Apart from the fork, reading it takes longer than anything else in a start, and in most
-// scans. For a start an older count errs on the safe side: it makes more IDs seem to have been assigned since.
-const (
-	forkCountAtStart = time.Second
-	forkCountAtScan  = 10 * time.Millisecond
-)
-
-// recentForks returns a count that is at most maxAge old.
-func (s *Supervisor) recentForks(maxAge time.Duration) forkCount {
-	s.mu.Lock()
-	n := s.counts
-	s.mu.Unlock()
-	if !n.at.IsZero() && time.Since(n.at) < maxAge {
-		return n
-	}
-	n = forkCount{time.Now(), procfs.Forks(), procfs.Limit()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts = n
-	return n
-}
-
-// mayHaveWrapped reports whether enough processes may have started since n, or since later, that earlier process IDs
-// were assigned again.
-func (s *Supervisor) mayHaveWrapped(n forkCount, later time.Time) bool {
-	const (
-		reserved = 5000                   // more than the IDs that are never reused and the forks in forkCountAtScan
-		tooSoon  = 100 * time.Millisecond // too short to start thirty thousand processes
-	)
-	if time.Since(later) < tooSoon {
-		return false
-	}
-	now := s.recentForks(forkCountAtScan)
-	return n.forks == 0 || now.limit == 0 || now.forks < n.forks || now.forks-n.forks+reserved >= now.limit
 }

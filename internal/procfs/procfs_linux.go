@@ -292,41 +292,25 @@ func ThreadChildren(thread int) (pids []int, err error) {
 	return pids, err
 }
 
-// Ancestors returns the numbers of this process and of its ancestors in its PID namespace, or nil if some of them are
-// unknown.
-func Ancestors() (pids []int) {
-	pids = []int{os.Getpid()}
+// Ancestors returns the numbers of this process and of its ancestors in its PID namespace, or nil if some are unknown.
+func Ancestors() []int {
+	pids := []int{os.Getpid()}
 	for pid := os.Getppid(); pid != 0; {
 		p, err := Read(pid)
-		switch {
-		case IsGone(err): // an ancestor has adopted its child
-			pid = os.Getppid()
-			continue
-		case err != nil:
+		if err != nil {
 			return nil
 		}
-		pids = append(pids, pid)
-		pid = p.Parent
+		pids, pid = append(pids, pid), p.Parent
 	}
 	return pids
 }
 
-// InNamespace reports whether a process exists and certainly is in the PID namespace of this process.
-func InNamespace(pid int) bool {
-	h, err := Open(pid)
-	if err != nil {
-		return false
-	}
-	defer h.Close()
-	fd, err := open(h.dir, "status", 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	status, err := readAll(fd)
-	_, numbers, found := bytes.Cut(status, []byte("\nNSpid:")) // its number in each namespace, from that of /proc on
+// SharesNamespace reports whether a process exists and certainly is in the PID namespace of this process.
+func SharesNamespace(pid int) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, numbers, _ := bytes.Cut(status, []byte("\nNSpid:")) // one number in each namespace, from that of /proc on
 	numbers, _, _ = bytes.Cut(numbers, []byte("\n"))
-	return err == nil && found && len(bytes.Fields(numbers)) == 1
+	return len(bytes.Fields(numbers)) == 1
 }
 
 // PIDs returns the numbers of all processes in increasing order. A process that starts during the call may be missing.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/acpterm/acpterm/internal/notify"
 	"github.com/acpterm/acpterm/internal/requests"
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// call is a pending request.
 type call struct {
 	requests.Request
 	method string
@@ -111,7 +111,7 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 			h.answerCreate(c, created, err)
 		}()
 	case poll:
-		h.polls.Do(func() { h.answerPoll(c, w.terminal) })
+		h.polls.Add(func() { h.answerPoll(c, w.terminal) }, notify.Size{})
 	case await: // no goroutine, so that many cost little
 		stop := w.done.OnSet(func() { go h.answer(c, w.result) })
 		h.requests.OnCancel(&c.Request, func() {

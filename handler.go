@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/notify"
 	"github.com/acpterm/acpterm/internal/requests"
 	"github.com/acpterm/acpterm/internal/wire"
 )
@@ -53,7 +54,7 @@ type Handler struct {
 	options  HandlerOptions
 	outputs  wire.Cache
 	requests *requests.Table
-	polls    requests.Serial // terminal/output requests, which are answered in their order
+	polls    notify.Queue[func()] // terminal/output requests, which are answered in their order
 
 	connected sync.Once      // closeAfter was called
 	closing   latch.Latch    // Close was called
@@ -80,6 +81,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 		}
 	}
 	h.requests = requests.New(h.options.maxPending())
+	h.polls.Observe(func(answer func()) { answer() })
 	return h
 }
 
@@ -122,7 +124,6 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 	return *req.Params
 }
 
-// closeAfter closes the handler at the end of its connection.
 func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	h.connected.Do(func() {
 		go func() {
@@ -179,7 +180,6 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 // work is the rest of a request after prepare: a refusal, a start, a poll or an await.
 type work interface{ work() }
 
-// refusal is a request that fails.
 type refusal struct{ err error }
 
 // start is a create. Its bytes are reserved until releaseCreateBytes.
@@ -405,7 +405,6 @@ func methodNotFound(method string) *Error {
 	return &Error{Op: method, Kind: ErrMethodNotFound}
 }
 
-// errorData is the data of an error on the wire.
 type errorData struct {
 	Kind       Kind       `json:"kind"`
 	Method     string     `json:"method,omitempty"`
@@ -453,7 +452,6 @@ func ResponseError(err error) *jsonrpc2.Error {
 	return responseError(code, e, data)
 }
 
-// invalidMessage returns the error for an invalid line.
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 	e := &Error{Kind: errInvalidMessage, Reason: "the line " + f.Reason}
 	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})

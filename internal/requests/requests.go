@@ -1,5 +1,5 @@
-// Package requests counts and cancels the unanswered requests of one connection (Table), and calls functions one at a
-// time, in order (Serial). It imports the standard library and jsonrpc2.
+// Package requests counts and cancels the unanswered requests of one connection. It imports the standard library and
+// jsonrpc2.
 //
 // For each request accepted by Admit, the caller must call Complete exactly once, before it writes the answer, and Done
 // exactly once, after it.

@@ -2,7 +2,6 @@ package requests_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -70,20 +69,4 @@ func TestCloseCancelsWhatIsPending(t *testing.T) {
 	require.True(t, cancelled)
 	require.Equal(t, why, table.Complete(pending))
 	require.Equal(t, requests.ErrClosed, table.Admit(request(2)))
-}
-
-func TestSerialCallsInOrder(t *testing.T) {
-	var s requests.Serial
-	var done sync.WaitGroup
-	var order []int // only the queue's goroutine writes it; otherwise the race detector complains
-	for i := range 1000 {
-		done.Add(1)
-		s.Do(func() {
-			order = append(order, i)
-			done.Done()
-		})
-	}
-	done.Wait()
-	require.Len(t, order, 1000)
-	require.IsIncreasing(t, order)
 }

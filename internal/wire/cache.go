@@ -147,7 +147,6 @@ type escapedOutput struct {
 	start    int64 // number of bytes before the text of blocks
 }
 
-// block is an escaped piece of an output.
 type block struct {
 	from, to int64
 	json     []byte

@@ -71,6 +71,12 @@ func NewLines(
 	}
 }
 
+type endedConn struct{}
+
+func (endedConn) Read([]byte) (int, error)  { return 0, io.EOF }
+func (endedConn) Write([]byte) (int, error) { return 0, os.ErrClosed }
+func (endedConn) Close() error              { return nil }
+
 // Read returns the next message, valid until the next call. At the end of the connection it returns io.EOF.
 func (l *Lines) Read() (Message, error) {
 	for {

@@ -11,8 +11,10 @@ package usershell
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -51,7 +53,7 @@ func KnownShell(name string) (acpterm.Shell, error) {
 	known, ok := knownShells[name]
 	switch {
 	case name == gitBash:
-		program, err := lookup.GitBash(os.Environ())
+		program, err := findGitBash(os.Environ())
 		if err != nil {
 			return acpterm.Shell{}, unknown("there is no bash.exe of a Git for Windows in PATH", err)
 		}
@@ -63,6 +65,22 @@ func KnownShell(name string) (acpterm.Shell, error) {
 		return acpterm.Shell{}, unknown(fmt.Sprintf("there is %s on Windows only", name), nil)
 	}
 	return acpterm.Shell{Program: known.program, Args: slices.Clone(known.args)}, nil
+}
+
+// findGitBash finds the bash.exe of the Git for Windows whose git.exe is in an environment's PATH: in Git\cmd, Git\bin
+// or Git\mingw64\bin. It returns fs.ErrNotExist.
+func findGitBash(env []string) (string, error) {
+	for _, dir := range filepath.SplitList(lookup.Getenv(env, "PATH")) {
+		if _, err := lookup.Interpreter(filepath.Join(dir, "git"), nil); err != nil {
+			continue
+		}
+		for _, bin := range []string{`..\bin`, `..\..\bin`} {
+			if bash, err := lookup.Interpreter(filepath.Join(dir, bin, "bash"), nil); err == nil {
+				return bash, nil
+			}
+		}
+	}
+	return "", fs.ErrNotExist
 }
 
 func unknown(reason string, err error) error {

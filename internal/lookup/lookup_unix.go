@@ -75,9 +75,6 @@ var interpreterExtensions []string
 // interpreterDirs returns the directories of PATH to search for an interpreter.
 func interpreterDirs(_ string, path []string) []string { return path }
 
-// GitBash fails, because Git for Windows does not exist here.
-func GitBash([]string) (string, error) { return "", fs.ErrNotExist }
-
 // RefusedShell returns the reason why a host's shell cannot run lines, or "".
 func RefusedShell(string, []string) string { return "" }
 

@@ -170,22 +170,6 @@ func interpreterDirs(name string, path []string) []string {
 	return path
 }
 
-// GitBash finds the bash.exe of the Git for Windows whose git.exe is in an environment's PATH: in Git\cmd, Git\bin or
-// Git\mingw64\bin. It returns fs.ErrNotExist.
-func GitBash(env []string) (string, error) {
-	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
-		if _, err := search([]string{dir}, "git", interpreterExtensions); err != nil {
-			continue
-		}
-		for _, bin := range []string{`..\bin`, `..\..\bin`} {
-			if bash, err := search([]string{filepath.Join(dir, bin)}, "bash", interpreterExtensions); err == nil {
-				return bash, nil
-			}
-		}
-	}
-	return "", fs.ErrNotExist
-}
-
 // cmdExe returns the path of the system's shell. It does not depend on any variable, which a request might set.
 func cmdExe() (string, error) {
 	dir, err := windows.GetSystemDirectory()

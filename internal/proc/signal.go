@@ -4,7 +4,6 @@ package proc
 
 import (
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -15,16 +14,4 @@ func SignalName(sig syscall.Signal) string {
 		return name
 	}
 	return "SIG" + strconv.Itoa(int(sig))
-}
-
-// SignalNumber returns this system's signal with a name returned by SignalName, and false if it does not exist.
-func SignalNumber(name string) (syscall.Signal, bool) {
-	if sig := numberOf(name); sig > 0 {
-		return sig, true
-	}
-	const highest = 128 // on any system
-	digits, _ := strings.CutPrefix(name, "SIG")
-	n, err := strconv.Atoi(digits)
-	sig := syscall.Signal(n)
-	return sig, err == nil && 0 < n && n <= highest && SignalName(sig) == name
 }

@@ -20,13 +20,3 @@ func nameOf(sig syscall.Signal) string {
 	}
 	return ""
 }
-
-// numberOf returns the signal with a name, or 0.
-func numberOf(name string) syscall.Signal {
-	for i, other := range names() {
-		if other == name && name != "" {
-			return syscall.Signal(i + 1)
-		}
-	}
-	return 0
-}

@@ -10,6 +10,3 @@ import (
 
 // nameOf returns a signal's name, or an empty string.
 func nameOf(sig syscall.Signal) string { return unix.SignalName(sig) }
-
-// numberOf returns the signal with a name, or 0.
-func numberOf(name string) syscall.Signal { return unix.SignalNum(name) }

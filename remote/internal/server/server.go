@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/proc"
@@ -274,12 +275,23 @@ func (s *server) signal(r *frame.Signal) error {
 	if p == nil {
 		return unknownProcess(r.Process)
 	}
-	sig, ok := proc.SignalNumber(r.Name)
+	sig, ok := signalNumber(r.Name)
 	if !ok {
 		return &failure{kind: invalidParams, field: "signal", reason: "this system has no such signal"}
 	}
 	p.signal(sig)
 	return nil
+}
+
+// signalNumber returns this system's signal with a name returned by proc.SignalName.
+func signalNumber(name string) (sig syscall.Signal, ok bool) {
+	const highest = 128 // on any system
+	for sig = 1; sig <= highest; sig++ {
+		if proc.SignalName(sig) == name {
+			return sig, true
+		}
+	}
+	return 0, false
 }
 
 func unknownProcess(number uint64) error {

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// fionread is the ioctl that returns the number of unread bytes in a pipe (man 2 ioctl_tty: FIONREAD is TIOCINQ).
+const fionread = unix.TIOCINQ
+
 // readBatched reads once every pauseTime, until a read returns less than littleBytes or a full pipe, or until it is
 // interrupted. Meanwhile the pipe is not in Go's poller, where each write would wake a thread. It sleeps with
 // nanosleep, because a Go timer would wait in the poller for at least a millisecond.

@@ -62,7 +62,6 @@ func (h *Handler) Attach(
 	return &Attached{t, owner}, nil
 }
 
-// attach makes an attached terminal.
 func (m *Manager) attach(
 	owner *attached, session SessionID, about TerminalInfo, cancel func(context.Context) error,
 ) (*Terminal, error) {
@@ -199,7 +198,6 @@ func (t *Terminal) Attached() bool {
 	return ok
 }
 
-// attached is the backend of an attached terminal.
 type attached struct {
 	noProcess
 	proc.ExitStatus

@@ -133,7 +133,6 @@ func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (an
 	return answer, err
 }
 
-// newDecisionEvent makes the event of a decision.
 func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *DecisionEvent {
 	e := &DecisionEvent{
 		Subject: Subject{

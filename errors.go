@@ -169,7 +169,6 @@ func inOperation(op string, session SessionID, err error) error {
 	return &filled
 }
 
-// invalidField returns the error for an invalid field of a request.
 func invalidField(field, reason string) *Error {
 	return &Error{Kind: ErrInvalidParams, Field: field, Reason: reason}
 }

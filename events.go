@@ -138,7 +138,6 @@ type events struct {
 	cancelRecording context.CancelFunc
 }
 
-// queuedEvent is an event that waits for the hooks.
 type queuedEvent struct {
 	Event
 	recorded bool // record has been called with it

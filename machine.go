@@ -43,7 +43,6 @@ type machine interface {
 	start(ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings) (backend, error)
 }
 
-// located is the result of a lookup.
 type located struct {
 	Command
 	name string   // of the program, before symbolic links were resolved
@@ -111,7 +110,6 @@ func (noProcess) Write([]byte) (int, error) { return 0, proc.ErrNoPTY }
 func (noProcess) Resize(proc.Size) error    { return proc.ErrNoPTY }
 func (noProcess) Drain(done func())         { done() } // the output has been written already
 
-// notStarted is the backend until the start.
 type notStarted struct {
 	ownCommand
 	noProcess

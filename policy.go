@@ -58,7 +58,6 @@ type Proposal struct {
 	env     []string // that commands inherit
 }
 
-// where is the machine of the command.
 func (p Proposal) where() machine {
 	if p.machine == nil {
 		return localMachine{}
@@ -258,7 +257,6 @@ func (a Approval) allows() bool {
 	return a == ApprovalAllowOnce || a == ApprovalSession || a == ApprovalAllowAlways
 }
 
-// refusal is the reason for a denial by this answer.
 func (a Answer) refusal() string {
 	if a.Approval < ApprovalRejectOnce || a.Approval > ApprovalRejectAlways {
 		return "the answer is unknown: " + a.Approval.String()

@@ -17,7 +17,6 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// localBackend is a command on the local machine.
 type localBackend struct {
 	ownCommand
 	*proc.Tree

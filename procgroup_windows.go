@@ -10,7 +10,6 @@ import (
 // hasSessions indicates that a process can leave its command's session: a job object is not left.
 const hasSessions = false
 
-// setCommand sets the command of a Spec.
 func setCommand(spec *proc.Spec, c Command) error {
 	path, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	if err != nil {

@@ -60,7 +60,6 @@ func UnattendedVariables() []string {
 	}
 }
 
-// ptyEnv returns the environment of a command on a PTY.
 func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 	base := slices.DeleteFunc(slices.Clone(c.env), func(variable string) bool {
 		name, _, _ := lookup.Cut(variable) // programs prefer these to the size of the terminal

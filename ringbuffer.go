@@ -62,7 +62,6 @@ func (s *byteStore) commandEnded()                                    { s.Comman
 func (s *byteStore) size() *TerminalSize                              { return nil }
 func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return proc.ErrNoPTY }
 
-// followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
 // A Chunk is a piece of a terminal's output of up to 64 KiB, as returned by Terminal.Follow.

@@ -109,7 +109,6 @@ type Process interface {
 	Close()
 }
 
-// runnerMachine is the machine of a Runner.
 type runnerMachine struct{ runner Runner }
 
 func (runnerMachine) remote() bool { return true }
@@ -292,7 +291,6 @@ func runnerError(ctx context.Context, c Command, reason string, err error) *Erro
 	return e
 }
 
-// runnerBackend is a Process of a Runner.
 type runnerBackend struct {
 	ownCommand
 	noProcess

@@ -107,7 +107,6 @@ type shared struct {
 	busy sync.WaitGroup
 }
 
-// end is the end of a command.
 type end struct {
 	at     time.Time
 	by     EndedBy
@@ -116,7 +115,6 @@ type end struct {
 	err    error // of Wait
 }
 
-// release is the release of a terminal.
 type release struct {
 	once sync.Once
 	done latch.Latch
@@ -139,7 +137,6 @@ func (t *Terminal) Command() Command {
 	return t.command.clone()
 }
 
-// behind returns the backend.
 func (t *Terminal) behind() backend {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,7 +212,6 @@ func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	}
 }
 
-// subject returns the Subject of events.
 func (t *Terminal) subject() Subject {
 	t.mu.Lock()
 	c, b := t.command, t.backend

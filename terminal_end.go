@@ -161,7 +161,6 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	return e, true
 }
 
-// runEnding ends the tree and reports the end.
 func (t *Terminal) runEnding(e *ending) {
 	defer e.done.Set()
 	e.err = t.endTree(e)

@@ -36,7 +36,6 @@ func ConsoleCodePage() *CodePage {
 	return newCodePage(uint32(number))
 }
 
-// cpInfo is the Windows structure CPINFO.
 type cpInfo struct {
 	MaxCharSize uint32
 	DefaultChar [2]byte

@@ -71,7 +71,6 @@ func (q *Queue[E]) Add(event E, size Size) {
 	}
 }
 
-// deliver is the goroutine that calls the observers.
 func (q *Queue[E]) deliver() {
 	for {
 		q.mu.Lock()

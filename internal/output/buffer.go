@@ -59,7 +59,6 @@ func (r *Buffer) Kept() int64 {
 	return min(written, r.keep-2*contextBytes) + min(written, r.headRoom())
 }
 
-// headRoom returns the maximum number of bytes that Head returns.
 func (r *Buffer) headRoom() int64 { return max(0, r.keepHead-contextBytes) }
 
 // Reserve returns room for 1 to size bytes. The writer puts the next bytes there, and calls Commit with their number.

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// jobInfo is the system's structure for a job's limits.
 type jobInfo = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 
 // jobLimits maps limit names to a job's limits. All of them bound the whole tree together, except the priority, which

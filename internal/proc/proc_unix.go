@@ -36,7 +36,6 @@ func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
 	return &sys, nil
 }
 
-// exitOf converts a wait status.
 func exitOf(status syscall.WaitStatus) Exit {
 	if status.Signaled() {
 		return Exit{Signal: SignalName(status.Signal())}

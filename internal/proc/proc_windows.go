@@ -387,7 +387,6 @@ func askedBy(sig syscall.Signal) string {
 	return "SIGTERM"
 }
 
-// members returns the running processes of the job.
 func (t *Tree) members() []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

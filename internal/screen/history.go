@@ -53,7 +53,6 @@ func appendTimes(to []byte, c byte, n int64) []byte {
 // maxRow is the maximum capacity, in bytes, kept for the text of the next row.
 const maxRow = 16 << 10
 
-// history is the text of the scrolled-off rows.
 type history struct {
 	joiner
 	head  int64          // maximum number of bytes that first returns

@@ -42,7 +42,6 @@ func used(lines []*line) int {
 	return 0
 }
 
-// reset makes the row empty.
 func (l *line) reset() {
 	clear(l.cells[:l.end])
 	*l = line{cells: l.cells}

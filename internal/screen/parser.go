@@ -14,7 +14,6 @@ const (
 	maxArgument = 9999 // larger arguments are reduced to this
 )
 
-// state is the state of the parser.
 type state int
 
 const (

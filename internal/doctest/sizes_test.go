@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxRootLines      = 5703
+	maxRootLines      = 5707
 	maxRootFiles      = 28
 	maxLibraryLines   = 14872 // the root and internal, without the packages that only tests import
 	maxRootTestFiles  = 10

@@ -4,6 +4,7 @@ package proc
 // remembers the results for all scans.
 
 import (
+	"os"
 	"slices"
 	"time"
 
@@ -75,11 +76,8 @@ func (s *Supervisor) setOrigin(pid int, from origin, wraps int) {
 	if wraps != i.wraps {
 		return
 	}
-	if n := pid - i.first; n < 0 || n >= most {
-		i.origins = nil
-	}
-	if len(i.origins) == 0 {
-		i.first = pid
+	if n := pid - i.first; n < 0 || n >= most || len(i.origins) == 0 {
+		i.first, i.origins = pid, nil
 	}
 	for i.first+len(i.origins) <= pid {
 		i.origins = append(i.origins, origin{})
@@ -131,11 +129,13 @@ func (s *scanner) isForeign(p procfs.Process) bool {
 // mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
 // ancestor that is a subreaper, or by the init process of the PID namespace that its parent was in.
 func (s *scanner) mayAdopt(parent int) bool {
+	if parent == os.Getpid() || parent <= 1 {
+		return true
+	}
 	adopts, known := s.adopts[parent]
 	if !known {
 		ancestors := procfs.Ancestors() // this process can lose some of them, but not get others
-		adopts = parent == 1 || ancestors == nil || slices.Contains(ancestors, parent) ||
-			!procfs.SharesNamespace(parent)
+		adopts = ancestors == nil || slices.Contains(ancestors, parent) || !procfs.SharesNamespace(parent)
 		s.adopts[parent] = adopts
 	}
 	return adopts

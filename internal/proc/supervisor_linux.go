@@ -233,6 +233,7 @@ func (s *Supervisor) register(t *Tree) {
 	t.starter.leaders++
 	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
+	s.setOrigin(t.pid, origin{pid: t.pid, tree: true}, t.wraps)
 	if reaped {
 		t.reapedWith(status)
 	}

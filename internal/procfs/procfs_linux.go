@@ -292,9 +292,9 @@ func ThreadChildren(thread int) (pids []int, err error) {
 	return pids, err
 }
 
-// Ancestors returns the numbers of this process and of its ancestors in its PID namespace, or nil if some are unknown.
+// Ancestors returns the numbers of this process's ancestors in its PID namespace, or nil if some are unknown.
 func Ancestors() []int {
-	pids := []int{os.Getpid()}
+	pids := []int{}
 	for pid := os.Getppid(); pid != 0; {
 		p, err := Read(pid)
 		if err != nil {

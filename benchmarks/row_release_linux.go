@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -59,21 +61,80 @@ func inNewClient(measure func(s *stage, p *process, f findings) error) func(*sta
 	}
 }
 
-// foreign starts processes that have nothing to do with the client, and stops them at the end of the stage.
-func (s *stage) foreign(n int) error {
+// startSessions starts processes in sessions of their own. stop ends them.
+func startSessions(n int) (stop func() error, err error) {
+	var all []*exec.Cmd
+	stop = func() (err error) {
+		for _, cmd := range all {
+			err = errors.Join(err, cmd.Process.Kill())
+			cmd.Wait()
+		}
+		return err
+	}
 	for range n {
 		cmd := exec.Command("sleep", "300")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // its session is newer than the command's
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
-			return fmt.Errorf("a foreign process: %w", err)
+			return nil, errors.Join(err, stop())
 		}
-		s.after(func() error {
-			err := cmd.Process.Kill()
-			cmd.Wait()
-			return err
-		})
+		all = append(all, cmd)
 	}
-	return nil
+	return stop, nil
+}
+
+// sessions: starts processes in sessions of their own, prints a line, and ends them at the end of its input
+func sessions(args []string) error {
+	stop, err := startSessions(number(args[0]))
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, stop())
+}
+
+// anotherProgram starts the child sessions. stop ends it.
+func anotherProgram(n int) (stop func() error, err error) {
+	c := self("sessions", n)
+	cmd := exec.Command(c.path, c.args...)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() error { return errors.Join(input.Close(), cmd.Wait()) }
+	if _, err := output.Read(make([]byte, 1)); err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return stop, nil
+}
+
+// releaseBeside measures releases of terminals beside newer processes in sessions of their own.
+func releaseBeside(others string, start func(n int) (stop func() error, err error), t target) row {
+	return row{
+		name: "release beside 1,000 newer processes of " + others, rounds: amount{7, 1},
+		metrics: []metric{{name: "time", unit: seconds, summary: median, target: t}},
+		open: inNewClient(func(s *stage, p *process, f findings) error {
+			all, err := p.sleepers(session, 10)
+			if err != nil {
+				return err
+			}
+			stop, err := start(s.of(amount{1000, 50}))
+			if err != nil {
+				return err
+			}
+			for _, t := range all {
+				err = errors.Join(err, f.timed("time", func() error { return p.release(t) }))
+			}
+			return errors.Join(err, stop())
+		}),
+	}
 }
 
 func releaseRows() []row {
@@ -111,21 +172,8 @@ func releaseRows() []row {
 			}
 			return p.releaseAll(all[10 : len(all)-10])
 		}),
-	}, {
-		name: "release beside 1,000 newer processes", rounds: amount{7, 1},
-		metrics: []metric{taken("time", target{atMost, 0.005, ""})},
-		open: inNewClient(func(s *stage, p *process, f findings) error {
-			all, err := p.sleepers(session, 10)
-			if err != nil {
-				return err
-			}
-			if err := s.foreign(s.of(amount{1000, 50})); err != nil {
-				return err
-			}
-			for _, t := range all {
-				err = errors.Join(err, f.timed("time", func() error { return p.release(t) }))
-			}
-			return err
-		}),
-	}}
+	},
+		releaseBeside("another program", anotherProgram, target{atMost, 0.005, ""}),
+		releaseBeside("the client's parent", startSessions, target{}),
+	}
 }

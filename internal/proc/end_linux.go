@@ -20,7 +20,7 @@ import (
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
 // microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
+	e := ending{sig: sig, together: make(map[int]bool), alone: make(map[procfs.ID]bool)}
 	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
@@ -71,10 +71,11 @@ func (t *Tree) Gone() bool {
 
 // ending is the state of one call of End.
 type ending struct {
-	sig   syscall.Signal
-	begun bool
-	since procfs.ID          // the newest process right before the first signal
-	alone map[procfs.ID]bool // signalled directly, and not with the group
+	sig      syscall.Signal
+	begun    bool
+	since    procfs.ID          // the newest process right before the first signal
+	together map[int]bool       // signalled with the group, unless they left it right before
+	alone    map[procfs.ID]bool // signalled directly
 }
 
 // signal sends the signal once to each member that existed before the first signal; SIGKILL perhaps twice.
@@ -88,10 +89,12 @@ func (e *ending) signal(t *Tree, s *scan) {
 		t.cgroup.Kill()
 	}
 	for _, m := range s.members {
-		inGroup, existed, alone := m.Group == t.pid, first || !m.ID.After(e.since), e.alone[m.ID]
+		inGroup, alone := m.Group == t.pid, e.alone[m.ID]
+		existed := first || e.together[m.PID] || !m.ID.After(e.since)
 		switch {
 		case first && inGroup:
-		case e.sig == syscall.SIGKILL, existed && !inGroup && !alone: // it may have left the group before the signal
+			e.together[m.PID] = true
+		case e.sig == syscall.SIGKILL, existed && !inGroup && !alone:
 			m.handle.Signal(e.sig)
 			e.alone[m.ID] = true
 		case (existed || alone) && m.Stopped: // after the signal was sent

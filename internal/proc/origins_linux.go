@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
@@ -101,7 +103,7 @@ func (s *scanner) isOutside(pid, session int) bool {
 	default:
 		return false
 	}
-	if s.oldest != 0 {
+	if host, err := unix.Getsid(0); s.oldest != 0 && err == nil && session != host { // a new leader is in it at first
 		t.sup.setOrigin(pid, from, t.wraps)
 	}
 	return true

@@ -146,3 +146,20 @@ func requireParent(t *testing.T, pid, parent int) {
 		return err == nil && p.Parent == parent
 	}, time.Minute, time.Millisecond)
 }
+
+// A child of this process that has not begun its own session yet may become a leader, so its session says nothing about
+// its descendants.
+func TestOriginsOfProcessesThatAreBeingStarted(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	_, err := unix.Setsid() // otherwise the session is outside of the namespace
+	require.NoError(t, err)
+	s := newSupervisor(t)
+	tree := start(t, s, line("exec sleep 300"))
+	child := startProgram(t, "sleep", "300")
+	tree.scanned(make(seen))
+	require.Zero(t, s.originOf(child.Process.Pid))
+	child.end()
+	tree.end()
+}

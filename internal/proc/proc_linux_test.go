@@ -315,7 +315,7 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	tree := start(t, s, line("setsid sh -c '"+text+"' & wait"))
 	pid := tree.number()
 	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
-	e := ending{sig: unix.SIGTERM, alone: make(map[procfs.ID]bool)}
+	e := ending{sig: unix.SIGTERM, together: make(map[int]bool), alone: make(map[procfs.ID]bool)}
 	for round := range 3 {
 		s := tree.scan(make(seen), false)
 		seen := s.members

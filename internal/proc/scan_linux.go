@@ -104,7 +104,7 @@ type scanner struct {
 	session int              // the leader's session while its ID is known to be its own, or noSession
 	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
 	missed  bool             // a process ended before it was examined, and may have started another
-	others  []procfs.Process // non-members, unless a member is their parent or began their session
+	others  []procfs.Process // no members, unless a member is their parent or began their session
 }
 
 // noSession is not the ID of any session. It is not -1, which /proc shows for a process being reaped.
@@ -256,11 +256,10 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		case yes:
 			s.addEscaped(p, handle)
 			return
-		case no:
+		case no, unknown:
 			s.others = append(s.others, p)
-		default:
-			s.note(p.PID, is)
 		}
+		s.note(p.PID, is)
 	}
 	handle.Close()
 }
@@ -387,6 +386,7 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 			continue
 		}
 		s.addEscaped(p, handle)
+		s.undecided = slices.DeleteFunc(s.undecided, func(pid int) bool { return pid == p.PID })
 		return true
 	}
 	return false

@@ -96,7 +96,6 @@ func (r *Reader) Over() bool {
 	return r.over
 }
 
-// past is a deadline that interrupts a read immediately.
 var past = time.Unix(1, 0)
 
 // interrupt makes the current or the next read return.

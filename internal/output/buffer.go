@@ -153,7 +153,6 @@ func (r *Buffer) wakeLocked() {
 	}
 }
 
-// keptLocked returns the number of readable bytes.
 func (r *Buffer) keptLocked() int64 { return min(r.end-r.base, r.keep) }
 
 // spanLocked returns the contiguous bytes that start at the offset from and end at the offset to or before it.

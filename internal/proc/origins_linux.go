@@ -59,7 +59,6 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	return last, i.wraps
 }
 
-// originOf returns a process's origin, if it is known.
 func (s *Supervisor) originOf(pid int) (from origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,6 @@ func (s *Supervisor) setOrigin(pid int, from origin, wraps int) {
 	i.origins[pid-i.first] = from
 }
 
-// excludes reports whether a process with this origin need not be examined.
 func (s *scanner) excludes(from origin) bool { return !s.closely && from.excludes(s.tree.pid) }
 
 // isOutside reports whether a process in this session cannot be a member.

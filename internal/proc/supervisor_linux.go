@@ -192,7 +192,6 @@ func (s *Supervisor) replace(st *starter) {
 	}
 }
 
-// beginStart and endStart surround a start.
 func (s *Supervisor) beginStart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,6 @@ func newLines(n int) []*line {
 	return lines
 }
 
-// used returns the number of lines down to the last line with text.
 func used(lines []*line) int {
 	for n := len(lines); n > 0; n-- {
 		if content, _ := lines[n-1].extent(); content > 0 {

@@ -92,16 +92,17 @@ func (s *scanner) excludes(from origin) bool { return !s.closely && from.exclude
 func (s *scanner) isOutside(pid, session int) bool {
 	t := s.tree
 	from := t.sup.originOf(session)
+	host, _ := unix.Getsid(0)
 	switch {
 	case s.oldest != 0 && s.excludes(from):
-	case session < s.oldest:
+	case session < s.oldest, session == host:
 		from = origin{pid: session}
 	case session != t.pid && t.sup.leads(session):
 		from = origin{pid: session, tree: true}
 	default:
 		return false
 	}
-	if host, err := unix.Getsid(0); s.oldest != 0 && err == nil && session != host { // a new leader is in it at first
+	if s.oldest != 0 && session != host { // a new leader is in this process's session at first
 		t.sup.setOrigin(pid, from, t.wraps)
 	}
 	return true
@@ -118,6 +119,12 @@ func (s *scanner) isForeign(p procfs.Process) bool {
 	from := t.sup.originOf(p.Parent)
 	if from.pid == 0 && p.Parent < s.oldest {
 		from.pid = p.Parent
+	} else if host, _ := unix.Getsid(0); from.pid == 0 && p.Parent < p.PID {
+		parent, err := procfs.Read(p.Parent)
+		if err == nil && parent.Session == host && parent.Parent != os.Getpid() { // so it is not a new leader
+			from.pid = 1
+			t.sup.setOrigin(parent.PID, from, t.wraps)
+		}
 	}
 	if !from.excludes(t.pid) {
 		return false

@@ -166,7 +166,7 @@ func (s *scanner) examineAll(first, last int) {
 		return
 	}
 	for _, pid := range pids {
-		if first <= pid && pid <= last {
+		if first <= pid && pid <= last && (pid == s.tree.pid || !s.tree.sup.leads(pid)) {
 			s.examine(pid)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readPipe reads from a pipe.
 func readPipe(pipe *os.File, p []byte) (int, error) { return pipe.Read(p) }
 
 // unread returns the number of unread bytes in a pipe. It fails with io.EOF if the pipe is empty and closed.

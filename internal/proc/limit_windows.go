@@ -60,7 +60,6 @@ func jobInfoFor(limits []Limit) (info *jobInfo, enforced []Limit, err error) {
 	return info, enforced, nil
 }
 
-// limitJob applies the settings to a job.
 func limitJob(job windows.Handle, info *jobInfo) error {
 	var pin runtime.Pinner // x/sys takes the pointer as a number, which does not pin info
 	pin.Pin(info)

@@ -213,7 +213,6 @@ func (t *Tree) Close() {
 	t.SetExit(Exit{}, os.ErrClosed)
 }
 
-// reap reaps a zombie child.
 func reap(pid int) {
 	for {
 		if _, err := unix.Wait4(pid, nil, 0, nil); err != unix.EINTR {

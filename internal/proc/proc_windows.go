@@ -116,7 +116,6 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 	return t, nil
 }
 
-// duplicate returns another handle to a process.
 func duplicate(p *os.Process) (copied uintptr, err error) {
 	self := windows.CurrentProcess()
 	handleErr := p.WithHandle(func(handle uintptr) {
@@ -249,7 +248,6 @@ func creationFlags() uint32 {
 	return flags
 }
 
-// resumeProcess resumes the threads of a suspended process.
 func resumeProcess(process windows.Handle) error {
 	if status, _, _ := procResumeProcess.Call(uintptr(process)); status != 0 {
 		return windows.NTStatus(status)

@@ -2,7 +2,6 @@ package screen
 
 // Control characters and escape sequences. Those without an entry in this file have no effect.
 
-// execute executes a C0 control character.
 func (s *Screen) execute(c byte) {
 	switch c {
 	case '\b':
@@ -46,7 +45,6 @@ func (s *Screen) designate(intermediate, c byte) {
 	}
 }
 
-// controlSequence executes a CSI sequence.
 func (s *Screen) controlSequence(final byte, q *sequence) {
 	switch {
 	case q.intermediate == '!' && final == 'p' && q.prefix == 0: // DECSTR

@@ -193,7 +193,6 @@ func (l *Lines) nextErrorReply() []byte {
 	return nil
 }
 
-// errNotJSON is returned by WriteMessage.
 var errNotJSON = errors.New("the line is not JSON")
 
 // WriteMessage writes a message given without its newline. It restores the original id of the request in a response.

@@ -52,7 +52,6 @@ func (r *Reader) takeOut() (fd int, err error) {
 	return fd, nil
 }
 
-// putBack undoes takeOut.
 func (r *Reader) putBack(fd int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

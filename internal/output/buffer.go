@@ -161,7 +161,6 @@ func (r *Buffer) spanLocked(from, to int64) []byte {
 	return r.buf[at:min(at+to-from, int64(len(r.buf)))]
 }
 
-// textLocked returns a copy of the bytes between two readable offsets.
 func (r *Buffer) textLocked(from, to int64) string {
 	var b strings.Builder
 	b.Grow(int(to - from))
@@ -172,7 +171,6 @@ func (r *Buffer) textLocked(from, to int64) string {
 	return b.String()
 }
 
-// appendLocked appends the bytes between two readable offsets.
 func (r *Buffer) appendLocked(to []byte, from, until int64) []byte {
 	to = slices.Grow(to, int(until-from))
 	for from < until {

@@ -16,6 +16,9 @@ import (
 //
 // End looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
+// Other programs' processes that have the output open are looked for once nothing else is left, or if the end takes a
+// while.
+//
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
 // microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
@@ -32,16 +35,17 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if empty > 0 && (s.complete || empty > 1) && t.hasExited() {
 			return nil
 		}
-		if e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
-			s.close()
+		done := e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited())
+		e.signal(t, s)
+		s.close()
+		if done && (t.closely || !t.outputIsOpen()) {
 			left = s.pids()
 			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs, but no scan sees it
 				left = append(left, t.pid)
 			}
 			return left
 		}
-		e.signal(t, s)
-		s.close()
+		t.closely = t.closely || (done || pause == maxPause) && t.outputIsOpen()
 		if busy.IsZero() && t.exitSeen() {
 			busy, pause = time.Now().Add(busyScans), stepPause
 		}

@@ -4,7 +4,6 @@ package proc
 // remembers the results for all scans.
 
 import (
-	"os"
 	"slices"
 	"time"
 
@@ -38,18 +37,23 @@ func (o origin) excludes(leader int) bool {
 // lookAtIDs returns the newest process ID, and how often IDs may have wrapped around. If two calls return the same
 // number of wraps, all IDs assigned in between are in order.
 func (s *Supervisor) lookAtIDs() (last, wraps int) {
-	const (
-		reserved = 10000                  // more than the IDs in use, and those never assigned again
-		tooSoon  = 100 * time.Millisecond // too short to start twenty thousand processes; counting takes long
-	)
+	const tooSoon = 100 * time.Millisecond // too short to start thousands of processes; counting takes long
+	s.mu.Lock()
+	counted := s.ids.counted
+	s.mu.Unlock()
+	now := time.Now()
+	var forks, limit uint64
+	if now.Sub(counted) > tooSoon { // not under the lock, because another file system may be mounted over these files
+		forks, limit = procfs.Forks(), procfs.Limit()
+		s.counters.LastPID() // opens its file
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := &s.ids
-	last, err := s.counters.LastPID()
-	wrapped := err != nil || last < i.last
-	if now := time.Now(); now.Sub(i.counted) > tooSoon {
-		forks := procfs.Forks()
-		wrapped = wrapped || i.forks == 0 || forks < i.forks || forks-i.forks+reserved > procfs.Limit()
+	last, err := s.counters.LastPID() // under the lock, so that the results are in order
+	wrapped := err != nil || last < i.last || i.forks == 0
+	if forks > i.forks { // a quarter of all IDs, because those in use are not assigned
+		wrapped = wrapped || forks-i.forks > limit/4
 		i.counted, i.forks = now, forks
 	}
 	if i.last = last; wrapped {
@@ -113,36 +117,31 @@ func (s *scanner) isOutside(pid, session int) bool {
 // sibling of the one that starts it.
 func (s *scanner) isForeign(p procfs.Process) bool {
 	t := s.tree
-	if s.oldest == 0 || s.closely || s.mayAdopt(p.Parent) {
+	if s.oldest == 0 {
 		return false
 	}
-	from := t.sup.originOf(p.Parent)
-	if from.pid == 0 && p.Parent < s.oldest {
-		from.pid = p.Parent
-	} else if host, _ := unix.Getsid(0); from.pid == 0 && p.Parent < p.PID {
-		parent, err := procfs.Read(p.Parent)
-		if err == nil && parent.Session == host && parent.Parent != os.Getpid() { // so it is not a new leader
-			from.pid = 1
-			t.sup.setOrigin(parent.PID, from, t.wraps)
+	from := t.sup.originOf(p.PID)
+	if from.pid == 0 {
+		if from = t.sup.originOf(p.Parent); from.pid == 0 && p.Parent < s.oldest {
+			from.pid = p.Parent
 		}
+		if !from.excludes(t.pid) || s.mayAdopt(p.Parent) {
+			return false
+		}
+		t.sup.setOrigin(p.PID, from, t.wraps)
 	}
-	if !from.excludes(t.pid) {
-		return false
-	}
-	t.sup.setOrigin(p.PID, from, t.wraps)
-	return true
+	return from.excludes(t.pid)
 }
 
 // mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
-// ancestor that is a subreaper, or by the init process of the PID namespace that its parent was in.
+// ancestor that is a subreaper, or by the init process of the PID namespace that its parent was in. This process may
+// have lost ancestors since its first start, but cannot have got others.
 func (s *scanner) mayAdopt(parent int) bool {
-	if parent == os.Getpid() || parent <= 1 {
-		return true
-	}
 	adopts, known := s.adopts[parent]
 	if !known {
-		ancestors := procfs.Ancestors() // this process can lose some of them, but not get others
-		adopts = ancestors == nil || slices.Contains(ancestors, parent) || !procfs.SharesNamespace(parent)
+		ancestors := s.tree.sup.counters.Ancestors()
+		adopts = parent <= 1 || ancestors == nil || slices.Contains(ancestors, parent) ||
+			!procfs.SharesNamespace(parent)
 		s.adopts[parent] = adopts
 	}
 	return adopts

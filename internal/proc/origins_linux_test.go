@@ -2,10 +2,13 @@ package proc
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,26 +52,77 @@ func (p *program) end() {
 	p.Wait()
 }
 
+// newerProcesses starts a program that begins a session for each line of its input. The line ends the session's command.
+func newerProcesses(t *testing.T) *program {
+	return startProgram(t, "setsid", "sh", "-c", "while read rest; do eval \"setsid $rest\" & done; wait")
+}
+
+// start makes the program run a command, and waits until the command leads its session.
+func (p *program) start(command string) (pid int) {
+	p.t.Helper()
+	_, err := fmt.Fprintln(p.input, command)
+	require.NoError(p.t, err)
+	pid = p.number()
+	found, err := procfs.Read(pid)
+	require.NoError(p.t, err)
+	require.Equal(p.t, pid, found.Session)
+	return pid
+}
+
 // A newer process of another program belongs to the tree if it has the output open, and not because of its environment.
 func TestNewerProcessesOfOtherPrograms(t *testing.T) {
 	s := newSupervisor(t)
-	program := startProgram(t, "sh", "-c", "while read file; do setsid sleep 300 >$file & echo $!; done")
-	for _, holds := range []bool{false, true} {
-		tree := start(t, s, line("exec sleep 300"))
-		file := "/dev/null"
-		if holds {
-			file = fmt.Sprintf("/proc/%d/fd/1", tree.PID())
-		}
-		fmt.Fprintln(program.input, file)
-		pid := program.number()
-		require.Eventually(t, func() bool {
-			p, err := procfs.Read(pid)
-			return err == nil && p.Session == pid
-		}, time.Minute, time.Millisecond)
-		tree.end()
-		require.Equal(t, !holds, runs(pid))
-		unix.Kill(pid, unix.SIGKILL) // unreaped, as a child of the shell
+	program := newerProcesses(t)
+	tree := start(t, s, line("exec sleep 300"))
+	holder := program.start(fmt.Sprintf("sh -c 'echo $$; exec sleep 300 >/proc/%d/fd/1'", tree.PID()))
+	require.Eventually(t, func() bool {
+		handle, err := procfs.Open(holder)
+		require.NoError(t, err)
+		defer handle.Close()
+		holds, err := handle.CanWriteTo(tree.writing)
+		return err == nil && holds
+	}, time.Minute, time.Millisecond)
+	marked := program.start("sh -c 'echo $$; exec sleep 300'")
+	tree.end()
+	require.Eventually(t, func() bool { return !runs(holder) }, time.Minute, time.Millisecond) // it closes the output first
+	require.True(t, runs(marked))
+	require.NoError(t, unix.Kill(marked, unix.SIGKILL))
+	program.end()
+}
+
+// Such a process gets each signal, even if the leader ignores it, and stays a member once it has closed the output.
+func TestHoldersOfTheOutput(t *testing.T) {
+	const stays = `sh -c 'exec 3>/proc/%d/fd/1; trap "exec 3>&-; echo closed" TERM; sleep 300 3>&- & echo $$; wait; exec sleep 300'`
+	s := newSupervisor(t)
+	program := newerProcesses(t)
+	closed := func() {
+		text, err := program.output.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "closed\n", text)
 	}
+
+	tree := start(t, s, line("trap '' TERM; echo; exec sleep 300"))
+	tree.word()
+	holder := program.start(fmt.Sprintf(stays, tree.PID()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Contains(t, tree.End(ctx, unix.SIGTERM), holder)
+	closed()
+	tree.end()
+	require.False(t, runs(holder))
+
+	spec := line("read line")
+	input := inputOf(t, &spec)
+	tree = start(t, s, spec)
+	holder = program.start(fmt.Sprintf(stays, tree.PID()))
+	fmt.Fprintln(input)
+	<-tree.ended
+	require.Contains(t, tree.scanned(make(seen)), holder)
+	require.NoError(t, unix.Kill(holder, unix.SIGTERM))
+	closed()
+	require.Contains(t, tree.scanned(make(seen)), holder)
+	tree.end()
+	require.False(t, runs(holder))
 	program.end()
 }
 
@@ -162,4 +216,73 @@ func TestOriginsOfProcessesThatAreBeingStarted(t *testing.T) {
 	require.Zero(t, s.originOf(child.Process.Pid))
 	child.end()
 	tree.end()
+}
+
+// If the system does not tell the newest ID, as gVisor, End examines all processes.
+func TestUnknownIDs(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	const zero = "/proc/sys/kernel/panic" // also in /proc, and its contents end in 0
+	require.NoError(t, unix.Mount(zero, "/proc/loadavg", "", unix.MS_BIND, ""))
+	defer unix.Unmount("/proc/loadavg", 0)
+	s := newSupervisor(t)
+	for range 3 {
+		tree := start(t, s, line("sleep 300 >&- 2>&- & echo $!"))
+		pid := tree.number()
+		<-tree.ended
+		tree.end()
+		require.False(t, runs(pid))
+	}
+}
+
+// While the system does not answer a question about all processes, nothing else waits.
+func TestASlowCountOfForks(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	s := newSupervisor(t)
+	stat := filepath.Join(t.TempDir(), "stat")
+	require.NoError(t, unix.Mkfifo(stat, 0o600))
+	require.NoError(t, unix.Mount(stat, "/proc/stat", "", unix.MS_BIND, ""))
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		s.lookAtIDs()
+	}()
+	answer, err := os.OpenFile(stat, os.O_WRONLY, 0) // returns once the file is being read
+	require.NoError(t, err)
+	require.False(t, s.Reaped(1, 0))
+	require.NoError(t, answer.Close())
+	<-looked
+	require.NoError(t, unix.Unmount("/proc/stat", 0))
+}
+
+// A process with the number of the leader of a tree that was closed while it ran is found.
+func TestAMemberWithTheNumberOfAClosedTreesLeader(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	s := newSupervisor(t)
+	for taken := false; !taken; { // a thread of this program may take the number first
+		setLastPID(t, 1000)
+		other := start(t, s, line("exec sleep 300"))
+		setLastPID(t, other.PID()-30)
+		spec := line(starts)
+		input := inputOf(t, &spec)
+		tree := start(t, s, spec)
+		other.close()
+		require.NoError(t, unix.Kill(other.PID(), unix.SIGKILL))
+		_, err := syscall.Wait4(other.PID(), nil, 0, nil)
+		require.NoError(t, err)
+		setLastPID(t, other.PID()-1)
+		pid := child(t, tree, input, "setsid")
+		require.Eventually(t, func() bool {
+			p, err := procfs.Read(pid)
+			return err == nil && p.Session == pid
+		}, time.Minute, time.Millisecond)
+		require.Contains(t, tree.scanned(make(seen)), pid)
+		taken = pid == other.PID()
+		tree.end()
+	}
 }

@@ -40,6 +40,7 @@ type Tree struct {
 	// Used by End, and by Close after it.
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
+	closely bool                        // other programs' processes may have been given the output
 
 	mu     sync.Mutex // held during system calls that do not block
 	reaped bool       // by another part of the program
@@ -168,7 +169,6 @@ func (t *Tree) startLeader(
 	return limits, err
 }
 
-// prepareWatch prepares watch, right after the leader's start.
 func (t *Tree) prepareWatch() {
 	if t.pidfd < 0 {
 		t.readLeader() // distinguishes it from a later process with the same ID

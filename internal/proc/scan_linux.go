@@ -70,7 +70,7 @@ func (t *Tree) scan(before seen, briefly bool) *scan {
 		return t.scanCgroup()
 	}
 	briefly = briefly && !t.exitSeen()
-	for closely := false; ; {
+	for closely := t.closely; ; {
 		s := &scanner{tree: t, seen: before, briefly: briefly, closely: closely, adopts: make(map[int]bool)}
 		if s.session = noSession; t.Unreaped() {
 			s.session = t.pid
@@ -86,12 +86,12 @@ func (t *Tree) scan(before seen, briefly bool) *scan {
 		case s.empty() && !closely && s.oldest != 0 && t.outputIsOpen():
 			closely = true
 		default:
+			t.closely = t.closely || closely && !s.empty()
 			return &s.scan
 		}
 	}
 }
 
-// scanner makes one scan.
 type scanner struct {
 	scan
 	seen
@@ -115,7 +115,7 @@ func (s *scanner) run() {
 	if s.session != noSession && !t.exitSeen() {
 		s.examine(t.pid)
 	}
-	if last, wraps := t.sup.lookAtIDs(); s.session != noSession && wraps == t.wraps {
+	if last, wraps := t.sup.lookAtIDs(); s.session != noSession && wraps == t.wraps && last >= t.pid {
 		s.oldest = t.pid
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
@@ -186,10 +186,12 @@ func (s *scanner) examine(pid int) {
 		if s.isOutside(pid, session) {
 			return
 		}
-	case s.briefly && isInGroup(pid, t.pid):
-		p := procfs.Process{ID: procfs.ID{PID: pid}, Group: t.pid, Session: session}
-		s.members = append(s.members, &member{Process: p, handle: procfs.NoHandle()})
-		return
+	case s.briefly:
+		if group, err := unix.Getpgid(pid); err == nil && group == t.pid {
+			p := procfs.Process{ID: procfs.ID{PID: pid}, Group: group, Session: session}
+			s.members = append(s.members, &member{Process: p, handle: procfs.NoHandle()})
+			return
+		}
 	}
 	handle, err := procfs.Open(pid)
 	if err != nil {
@@ -217,11 +219,6 @@ func (s *scanner) examine(pid int) {
 	}
 }
 
-func isInGroup(pid, group int) bool {
-	of, err := unix.Getpgid(pid)
-	return err == nil && of == group
-}
-
 // note records an answer about a process that is not known to be a member.
 func (s *scanner) note(pid int, is answer) {
 	switch is {
@@ -243,10 +240,11 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	if s.oldest == 0 && s.session != noSession {
 		t.readLeader()
 	}
-	if !s.isForeign(p) && (s.oldest != 0 || p.Started >= t.leader.Started) {
+	foreign := s.isForeign(p)
+	if (!foreign || s.closely) && (s.oldest != 0 || p.Started >= t.leader.Started) {
 		is := no
 		if !s.seen[p.ID] && handle.Owner() == os.Geteuid() {
-			is = t.isMember(p, handle)
+			is = t.isMember(p, handle, foreign)
 			s.seen[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
 				is = no // a command being started, or a child of an unrelated process
@@ -289,10 +287,10 @@ const (
 
 // isMember decides whether a process carries the tree's mark, or can write to its output. Having the terminal open is
 // not enough: programs pass theirs to servers that the command did not start (tmux attach).
-func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
+func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) answer {
 	marks, err := handle.Variable(t.mark.Name)
 	marked := slices.Contains(marks, t.mark.Value)
-	detached := t.keeps && p.Session != t.pid // deliberately detached processes have the mark, too
+	detached := foreign || t.keeps && p.Session != t.pid // deliberately detached processes have the mark, too
 	switch {
 	case !detached && err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)

@@ -250,12 +250,12 @@ func (s *Supervisor) unregister(t *Tree) {
 	}
 }
 
-// leads reports whether the session belongs to a registered tree. If the host has reaped the leader, it may be another.
+// leads reports whether the number, of a process or a session, is that of a registered tree's unreaped leader.
 func (s *Supervisor) leads(session int) bool {
 	s.mu.Lock()
 	t := s.trees[session]
 	s.mu.Unlock()
-	return t != nil && (!t.exitSeen() || t.Unreaped())
+	return t != nil && t.Unreaped()
 }
 
 // Reaped reports the exit of a child that the host has reaped. It returns true if the child led a started tree.

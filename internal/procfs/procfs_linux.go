@@ -34,7 +34,6 @@ func Open(pid int) (Handle, error) {
 	return Handle{dir}, err
 }
 
-// Close closes the descriptor.
 func (h Handle) Close() { unix.Close(h.dir) }
 
 // Signal sends a signal to the process, followed by SIGCONT, so that a stopped process also receives the signal.
@@ -292,19 +291,6 @@ func ThreadChildren(thread int) (pids []int, err error) {
 	return pids, err
 }
 
-// Ancestors returns the numbers of this process's ancestors in its PID namespace, or nil if some are unknown.
-func Ancestors() []int {
-	pids := []int{}
-	for pid := os.Getppid(); pid != 0; {
-		p, err := Read(pid)
-		if err != nil {
-			return nil
-		}
-		pids, pid = append(pids, pid), p.Parent
-	}
-	return pids
-}
-
 // SharesNamespace reports whether a process exists and certainly is in the PID namespace of this process.
 func SharesNamespace(pid int) bool {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -339,14 +325,35 @@ func PIDs() (pids []int, err error) {
 // Counters reads the last assigned process number. The zero value is ready to use. The methods may be called
 // concurrently, but not during or after Close.
 type Counters struct {
-	once sync.Once
-	fd   int // /proc/loadavg, kept open so that LastPID needs one system call
-	err  error
+	once      sync.Once
+	fd        int // /proc/loadavg, kept open so that LastPID needs one system call
+	err       error
+	ancestors []int
+}
+
+func (c *Counters) open() {
+	c.fd, c.err = openKernelFile("/proc/loadavg")
+	c.ancestors = []int{os.Getpid()}
+	for pid := os.Getppid(); pid != 0; {
+		p, err := Read(pid)
+		if err != nil {
+			c.ancestors = nil
+			return
+		}
+		c.ancestors, pid = append(c.ancestors, pid), p.Parent
+	}
+}
+
+// Ancestors returns this process and its ancestors in its PID namespace when a method was first called, or nil if some
+// are unknown. Later ancestors are among them, because only ancestors adopt a process.
+func (c *Counters) Ancestors() []int {
+	c.once.Do(c.open)
+	return c.ancestors
 }
 
 // LastPID returns the number last assigned to a process or thread (the last field in man 5 proc_loadavg).
 func (c *Counters) LastPID() (int, error) {
-	c.once.Do(func() { c.fd, c.err = openKernelFile("/proc/loadavg") })
+	c.once.Do(c.open)
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -368,7 +375,6 @@ func (c *Counters) Now() (newest ID) {
 	return newest
 }
 
-// Close closes the Counters.
 func (c *Counters) Close() {
 	c.once.Do(func() { c.err = os.ErrClosed })
 	if c.err == nil {

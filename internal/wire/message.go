@@ -131,7 +131,6 @@ func findMembers(line []byte) (m members, ok bool) {
 	return m, true
 }
 
-// parseRequest is Parse for a request or notification.
 func parseRequest(line []byte, m *members) (Message, *Fault) {
 	message := Message{Line: line, Params: m.value(line, memberParams)}
 	if m.has(memberID) {
@@ -155,7 +154,6 @@ func parseRequest(line []byte, m *members) (Message, *Fault) {
 	return message, nil
 }
 
-// parseResponse is Parse for a response.
 func parseResponse(line []byte, m *members) (Message, *Fault) {
 	id, result, failure := m.value(line, memberID), m.value(line, memberResult), m.value(line, memberError)
 	if len(id) == 0 || string(id) == "null" {

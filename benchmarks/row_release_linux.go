@@ -4,6 +4,7 @@ package main
 // many newer processes of the machine.
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,19 +83,26 @@ func startSessions(n int) (stop func() error, err error) {
 	return stop, nil
 }
 
-// sessions: starts processes in sessions of their own, prints a line, and ends them at the end of its input
+// sessions: on a line of input, starts processes in sessions of their own and prints a line; ends them with the input
 func sessions(args []string) error {
+	input := bufio.NewReader(os.Stdin)
+	if _, err := input.ReadString('\n'); err != nil {
+		return err
+	}
 	stop, err := startSessions(number(args[0]))
 	if err != nil {
 		return err
 	}
 	fmt.Println()
-	_, err = io.Copy(io.Discard, os.Stdin)
+	_, err = io.Copy(io.Discard, input)
 	return errors.Join(err, stop())
 }
 
-// anotherProgram starts the child sessions. stop ends it.
-func anotherProgram(n int) (stop func() error, err error) {
+// others starts processes that have nothing to do with the client, and stops them.
+type others struct{ begin, stop func() error }
+
+// ofAnotherProgram returns processes of a program that runs already.
+func ofAnotherProgram(n int) (*others, error) {
 	c := self("sessions", n)
 	cmd := exec.Command(c.path, c.args...)
 	input, err := cmd.StdinPipe()
@@ -105,36 +113,70 @@ func anotherProgram(n int) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	return &others{
+		begin: func() error {
+			_, err := io.WriteString(input, "\n")
+			if err == nil {
+				_, err = output.Read(make([]byte, 1))
+			}
+			return err
+		},
+		stop: func() error { return errors.Join(input.Close(), cmd.Wait()) },
+	}, cmd.Start()
+}
+
+// ofTheParent returns processes of the client's parent.
+func ofTheParent(n int) (*others, error) {
+	o := &others{stop: func() error { return nil }}
+	o.begin = func() error {
+		stop, err := startSessions(n)
+		if err == nil {
+			o.stop = stop
+		}
+		return err
 	}
-	stop = func() error { return errors.Join(input.Close(), cmd.Wait()) }
-	if _, err := output.Read(make([]byte, 1)); err != nil {
-		return nil, errors.Join(err, stop())
-	}
-	return stop, nil
+	return o, nil
 }
 
 // releaseBeside measures releases of terminals beside newer processes in sessions of their own.
-func releaseBeside(others string, start func(n int) (stop func() error, err error), t target) row {
+func releaseBeside(whose string, make func(n int) (*others, error), t target) row {
 	return row{
-		name: "release beside 1,000 newer processes of " + others, rounds: amount{7, 1},
-		metrics: []metric{{name: "time", unit: seconds, summary: median, target: t}},
-		open: inNewClient(func(s *stage, p *process, f findings) error {
-			all, err := p.sleepers(session, 10)
-			if err != nil {
-				return err
-			}
-			stop, err := start(s.of(amount{1000, 50}))
-			if err != nil {
-				return err
-			}
-			for _, t := range all {
-				err = errors.Join(err, f.timed("time", func() error { return p.release(t) }))
-			}
-			return errors.Join(err, stop())
-		}),
+		name: "release beside 1,000 newer processes of " + whose, rounds: amount{7, 1},
+		metrics: []metric{
+			{name: "first", unit: seconds, summary: median, target: t},
+			{name: "others", unit: seconds, summary: median, target: t},
+		},
+		open: func(s *stage, subject string) (turn, error) {
+			return func(f findings) error {
+				processes, err := make(s.of(amount{1000, 50}))
+				if err != nil {
+					return err
+				}
+				fresh := &stage{settings: s.settings}
+				p, err := fresh.start(subject)
+				if err == nil {
+					err = releasesBeside(p, processes, f)
+				}
+				return errors.Join(err, processes.stop(), fresh.close())
+			}, nil
+		},
 	}
+}
+
+func releasesBeside(p *process, processes *others, f findings) error {
+	all, err := p.sleepers(session, 5)
+	if err != nil {
+		return err
+	}
+	if err := processes.begin(); err != nil {
+		return err
+	}
+	metric := "first"
+	for _, t := range all {
+		err = errors.Join(err, f.timed(metric, func() error { return p.release(t) }))
+		metric = "others"
+	}
+	return err
 }
 
 func releaseRows() []row {
@@ -173,7 +215,7 @@ func releaseRows() []row {
 			return p.releaseAll(all[10 : len(all)-10])
 		}),
 	},
-		releaseBeside("another program", anotherProgram, target{atMost, 0.005, ""}),
-		releaseBeside("the client's parent", startSessions, target{}),
+		releaseBeside("another program", ofAnotherProgram, target{atMost, 0.005, ""}),
+		releaseBeside("the client's parent", ofTheParent, target{}),
 	}
 }

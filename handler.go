@@ -191,7 +191,6 @@ type start struct {
 // poll is a terminal/output. Its result is the output at the time of the answer.
 type poll struct{ terminal *Terminal }
 
-// await is a request whose result is known when a latch is set.
 type await struct {
 	done   *latch.Latch
 	result func() (any, error)

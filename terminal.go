@@ -244,7 +244,6 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	return t.recordStart(started)
 }
 
-// begin reports the start of the command and registers exited.
 func (t *Terminal) begin(b backend, startedAt time.Time) {
 	t.events.emit(&StartEvent{Subject: t.subject(), Time: startedAt, Terminal: t})
 	t.busy.Add(1)

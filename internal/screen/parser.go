@@ -34,7 +34,6 @@ type parser struct {
 	carriageReturn bool // in an OSC, the last character was CR
 }
 
-// sequence is the part of a CSI sequence read so far.
 type sequence struct {
 	prefix, intermediate byte // or 0
 	arguments            [maxArgs]int

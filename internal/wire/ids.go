@@ -60,7 +60,6 @@ func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	return id, ok && err == nil
 }
 
-// decodeID returns an id as jsonrpc2 decodes it.
 func decodeID(encoded []byte) (id jsonrpc2.ID, ok bool) {
 	err := json.Unmarshal(encoded, &id)
 	return id, err == nil

@@ -16,8 +16,8 @@ import (
 //
 // End looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
-// Other programs' processes that have the output open are looked for once nothing else is left, or if the end takes a
-// while.
+// Other programs' processes that have the output open are looked for once nothing else is left, if the end takes a
+// while, and when ctx is done.
 //
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
@@ -63,7 +63,7 @@ const exitPause = time.Millisecond
 // most trees are gone sooner.
 const busyScans = time.Millisecond
 
-// Gone reports whether the leader has exited and a scan finds no other member.
+// Gone reports whether it is certain that no process of the tree runs.
 func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false

@@ -39,11 +39,12 @@ func (o origin) excludes(leader int) bool {
 func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	const tooSoon = 100 * time.Millisecond // too short to start thousands of processes; counting takes long
 	s.mu.Lock()
-	counted := s.ids.counted
+	counted, before := s.ids.counted, s.ids.forks
 	s.mu.Unlock()
 	now := time.Now()
 	var forks, limit uint64
-	if now.Sub(counted) > tooSoon { // not under the lock, because another file system may be mounted over these files
+	counts := now.Sub(counted) > tooSoon
+	if counts { // not under the lock, because another file system may be mounted over these files
 		forks, limit = procfs.Forks(), procfs.Limit()
 		s.counters.LastPID() // opens its file
 	}
@@ -51,8 +52,9 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	defer s.mu.Unlock()
 	i := &s.ids
 	last, err := s.counters.LastPID() // under the lock, so that the results are in order
-	wrapped := err != nil || last < i.last || i.forks == 0
-	if forks > i.forks { // a quarter of all IDs, because those in use are not assigned
+	fell := counts && forks < before  // the count could not be read, or the host was moved to another machine
+	wrapped := err != nil || last < i.last || i.forks == 0 || fell
+	if fell || counts && forks >= i.forks { // a quarter of all IDs, because those in use are not assigned
 		wrapped = wrapped || forks-i.forks > limit/4
 		i.counted, i.forks = now, forks
 	}
@@ -112,25 +114,26 @@ func (s *scanner) isOutside(pid, session int) bool {
 	return true
 }
 
-// isForeign reports whether a process's parent shows that another program started it. The parent of a descendant is
-// another descendant, the leader, or a process that may adopt it. CLONE_PARENT adds no other: it makes a process a
-// sibling of the one that starts it.
+// isForeign reports whether a process's origin or parent shows that another program started it. The parent of a
+// descendant is another descendant, the leader, or a process that may adopt it. CLONE_PARENT adds no other: it makes a
+// process a sibling of the one that starts it.
 func (s *scanner) isForeign(p procfs.Process) bool {
 	t := s.tree
 	if s.oldest == 0 {
 		return false
 	}
-	from := t.sup.originOf(p.PID)
-	if from.pid == 0 {
-		if from = t.sup.originOf(p.Parent); from.pid == 0 && p.Parent < s.oldest {
-			from.pid = p.Parent
-		}
-		if !from.excludes(t.pid) || s.mayAdopt(p.Parent) {
-			return false
-		}
-		t.sup.setOrigin(p.PID, from, t.wraps)
+	if t.sup.originOf(p.PID).excludes(t.pid) {
+		return true
 	}
-	return from.excludes(t.pid)
+	from := t.sup.originOf(p.Parent)
+	if from.pid == 0 && p.Parent < s.oldest {
+		from.pid = p.Parent
+	}
+	if !from.excludes(t.pid) || s.mayAdopt(p.Parent) {
+		return false
+	}
+	t.sup.setOrigin(p.PID, from, t.wraps)
+	return true
 }
 
 // mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an

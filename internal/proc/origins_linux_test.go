@@ -286,3 +286,31 @@ func TestAMemberWithTheNumberOfAClosedTreesLeader(t *testing.T) {
 		tree.end()
 	}
 }
+
+// What the scan of one tree remembers does not make another tree's scan find more.
+func TestOriginsForOlderTrees(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	s := newSupervisor(t)
+	dir := t.TempDir()
+	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "go"), 0o600))
+	const script = "echo $$; read line <go; setsid sh -c 'echo $$; exec sleep 300' & wait"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600))
+	program := newerProcesses(t)
+	older := start(t, s, line("exec sleep 300"))
+	parent := program.start("sh -c 'cd " + dir + "; . ./script'")
+	spec := line("exec sleep 300")
+	spec.Mark.Value = "another"
+	newer := start(t, s, spec)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+	child := program.number()
+	newer.scanned(make(seen))
+	require.NotZero(t, s.originOf(child))
+	require.NotContains(t, older.scanned(make(seen)), child)
+	require.NoError(t, unix.Kill(child, unix.SIGKILL))
+	require.NoError(t, unix.Kill(parent, unix.SIGKILL))
+	older.end()
+	newer.end()
+	program.end()
+}

@@ -22,8 +22,8 @@ import (
 )
 
 // Tree is a started command with all its descendants: the leader, its session, and the processes that left that
-// session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End, and that
-// only Close may be called after Close.
+// session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End or Gone, and
+// that only Close may be called after Close.
 type Tree struct {
 	common
 	sup       *Supervisor
@@ -37,7 +37,7 @@ type Tree struct {
 	keeps     bool // Spec.KeepDetached
 	wraps     int  // ids.wraps before the leader's start
 
-	// Used by End, and by Close after it.
+	// Used by End and Gone, and by Close after them.
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
 	closely bool                        // other programs' processes may have been given the output

@@ -163,7 +163,6 @@ func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	}
 }
 
-// flush writes the queued error replies.
 func (l *Lines) flush() {
 	for {
 		reply := l.nextErrorReply()

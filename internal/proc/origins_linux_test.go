@@ -52,7 +52,7 @@ func (p *program) end() {
 	p.Wait()
 }
 
-// newerProcesses starts a program that begins a session for each line of its input. The line ends the session's command.
+// newerProcesses starts a program that runs each line of its input as a command in a new session.
 func newerProcesses(t *testing.T) *program {
 	return startProgram(t, "setsid", "sh", "-c", "while read rest; do eval \"setsid $rest\" & done; wait")
 }
@@ -84,7 +84,8 @@ func TestNewerProcessesOfOtherPrograms(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	marked := program.start("sh -c 'echo $$; exec sleep 300'")
 	tree.end()
-	require.Eventually(t, func() bool { return !runs(holder) }, time.Minute, time.Millisecond) // it closes the output first
+	// It closes the output before it is a zombie.
+	require.Eventually(t, func() bool { return !runs(holder) }, time.Minute, time.Millisecond)
 	require.True(t, runs(marked))
 	require.NoError(t, unix.Kill(marked, unix.SIGKILL))
 	program.end()

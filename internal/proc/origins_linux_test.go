@@ -315,8 +315,8 @@ func TestOriginsForOlderTrees(t *testing.T) {
 	newer.scanned(make(seen))
 	require.NotZero(t, s.originOf(child))
 	require.NotContains(t, older.scanned(make(seen)), child)
+	require.NoError(t, unix.Kill(parent, unix.SIGKILL)) // first, because it ends with its child
 	require.NoError(t, unix.Kill(child, unix.SIGKILL))
-	require.NoError(t, unix.Kill(parent, unix.SIGKILL))
 	older.end()
 	newer.end()
 	program.end()

@@ -92,7 +92,7 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 // hangingStarts returns commands that hang in execve until released: this process holds a lease on each program
 // (F_SETLEASE in man 2 fcntl). It creates all programs before the first start, because a lease is refused while a
 // hanging child has the file open. The kernel breaks a lease after 45 seconds.
-func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
+func hangingStarts(t *testing.T, n int) (starts []hangingStart) {
 	t.Helper()
 	// Go cannot stop a forking thread, for example for a garbage collection, and needs a processor for each.
 	processors, percent := runtime.GOMAXPROCS(8), debug.SetGCPercent(-1)
@@ -115,12 +115,28 @@ func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 			file.Close()
 		})
 		t.Cleanup(free)
-		specs, release = append(specs, spec), append(release, free)
+		starts = append(starts, hangingStart{spec, file, free})
 	}
-	return specs, release
+	return starts
 }
 
-// A hanging start does not delay others, and the extra goroutines end with the trees that they started.
+// hangingStart is a start that hangs until it is released.
+type hangingStart struct {
+	spec    Spec
+	file    *os.File
+	release func()
+}
+
+// await waits until the start hangs: the system then wants the lease back.
+func (h hangingStart) await(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		lease, err := unix.FcntlInt(h.file.Fd(), unix.F_GETLEASE, 0)
+		return err == nil && lease != unix.F_WRLCK
+	}, time.Minute, time.Millisecond)
+}
+
+// A hanging start does not delay later ones, and the extra goroutines end with the trees that they started.
 func TestHangingStarts(t *testing.T) {
 	s := newSupervisor(t)
 	before := start(t, s, line("exec sleep 300")) // keeps the first starter running
@@ -128,15 +144,16 @@ func TestHangingStarts(t *testing.T) {
 		tree *Tree
 		err  error
 	}
-	specs, release := hangingStarts(t, 3)
+	starts := hangingStarts(t, 3)
 	var hanging []chan result
-	for _, spec := range specs {
+	for _, h := range starts {
 		done := make(chan result, 1)
 		go func() {
-			tree, err := s.Start(context.Background(), spec)
+			tree, err := s.Start(context.Background(), h.spec)
 			done <- result{tree, err}
 		}()
 		hanging = append(hanging, done)
+		h.await(t)
 		start(t, s, line("true")).end() // while the other hangs
 	}
 	for _, done := range hanging {
@@ -145,8 +162,8 @@ func TestHangingStarts(t *testing.T) {
 	s.mu.Lock()
 	require.Greater(t, len(s.starters), maxStarters)
 	s.mu.Unlock()
-	for i, goOn := range release {
-		goOn()
+	for i, h := range starts {
+		h.release()
 		r := <-hanging[i]
 		require.NoError(t, r.err)
 		(&tree{Tree: r.tree, t: t}).end()
@@ -163,12 +180,12 @@ func TestAHangingStartIsGivenUp(t *testing.T) {
 	hungStart = 100 * time.Millisecond
 	defer func() { hungStart = 10 * time.Second }()
 	s := newSupervisor(t)
-	specs, release := hangingStarts(t, 1)
+	h := hangingStarts(t, 1)[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := s.Start(ctx, specs[0])
+	_, err := s.Start(ctx, h.spec)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	release[0]() // newSupervisor finds what it leaves
+	h.release() // newSupervisor finds what it leaves
 }
 
 // A command ends with its host, and not with the thread that requested it: Go ends the thread of a goroutine that

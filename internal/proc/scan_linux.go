@@ -301,8 +301,7 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 			return no
 		}
 		return noUnlessExiting(handle)
-	}
-	if p.Parent == os.Getpid() && executesSame(handle) {
+	case p.Parent == os.Getpid() && executesSame(handle):
 		return no // it is being started; until execve it has all of this process's files
 	}
 	switch writes, err := handle.CanWriteTo(t.writing); {

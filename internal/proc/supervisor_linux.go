@@ -23,7 +23,8 @@ import (
 // Up to two goroutines, each locked to its thread, make all starts: a fork waits until the child executes its program.
 // The system kills a leader when the thread that forked it ends (PR_SET_PDEATHSIG in man 2 prctl), and that must happen
 // when the host dies, and only then. If a start hangs, as on an unresponsive network file system, another goroutine
-// takes over; the first one ends once all leaders it forked are gone.
+// takes over; the first one ends once all leaders it forked are gone. A start in the same microseconds may hang, too:
+// the hanging child then also has that start's status pipe (in package syscall) open.
 type Supervisor struct {
 	// HostReaps means that the host reaps every child of its process, and reports each exit by calling Reaped.
 	HostReaps bool

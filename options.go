@@ -20,9 +20,9 @@ import (
 // Options.CommandsFor for certain commands, set in SessionOptions for a session, or set in Options for all commands.
 // Each field takes the first non-zero value found in this order, or else the default given below.
 type CommandOptions struct {
-	// Dir is the absolute path of the working directory for requests that do not specify a cwd. If Dir is empty, the
-	// first of the session's Roots is used. If the session does not have any Roots, the command runs in the host's
-	// working directory at the time of the request or, if there is a Runner, in a directory chosen by the Runner.
+	// Dir is the absolute path of the working directory for requests that do not specify a cwd. By default, it is the
+	// first of the session's Roots, even if Options.Commands.Dir is set. If there are no Roots, it is the host's
+	// working directory at the time of the request or, if there is a Runner, one chosen by the Runner.
 	Dir string
 
 	// Env specifies the base environment, in the form "NAME=value", to which requests add their own variables. If Env
@@ -65,7 +65,7 @@ type CommandOptions struct {
 	// SIGTERM and wait for 4 seconds. If Escalation is empty but non-nil, SIGKILL is sent immediately.
 	//
 	// On Windows, every signal except SIGKILL is sent as a CTRL_BREAK to the command's process group. If the host does
-	// not have a console, the step is skipped without waiting. On a PTY, the step closes the console instead.
+	// not have a console, the step is skipped without waiting. On a PTY, the only default step closes the console.
 	Escalation []EscalationStep
 
 	// Timeout is the maximum time a command may run before its process tree is terminated. The default is NoTimeout.
@@ -80,7 +80,7 @@ type CommandOptions struct {
 	HeadBytes int64
 
 	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent requests a
-	// lower limit. The default is 64 KiB.
+	// lower limit or MaxOutputByteLimit is lower. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -165,8 +165,8 @@ type Options struct {
 	// KeepDetached is not supported on Windows or with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command before it starts and removes the record once a kill or a release has
-	// terminated its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
+	// Journal, if non-nil, records each command before it starts and removes the record once a kill, release or timeout
+	// has ended its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
 	// Several Managers may share a Journal. Package journal provides one that can also clean up after a crashed host.
 	Journal Journal
 

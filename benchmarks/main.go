@@ -63,15 +63,22 @@ func run() error {
 			return err
 		}
 	}
-	fmt.Printf("%s\n\n%s", describeMachine(), tableHead)
+	fmt.Println(describeMachine())
+	before := readLoad()
 	var errs []error
+	var columns []string
 	missed := 0
 	for _, r := range slices.DeleteFunc(rows(), func(r row) bool { return !onlyRows.MatchString(r.name) }) {
+		if !slices.Equal(columns, r.columns()) {
+			columns = r.columns()
+			fmt.Print(tableHead(columns))
+		}
 		result := r.measure(s)
 		fmt.Print(result.markdown())
 		errs = append(errs, result.failure())
 		missed += result.missed()
 	}
+	fmt.Printf("\n%s\n", before.untilNow())
 	if missed > 0 && !s.quick {
 		errs = append(errs, fmt.Errorf("%d targets are missed", missed))
 	}
@@ -81,5 +88,5 @@ func run() error {
 // rows returns all rows in the order of the table.
 func rows() []row {
 	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows(),
-		releaseRows())
+		releaseRows(), configurationRows(), scaleRows())
 }

@@ -15,8 +15,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"slices"
+	"syscall"
 )
 
 func main() {
@@ -26,6 +28,16 @@ func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
+	}
+}
+
+// ignoreNoSignals catches the signals that a shell makes its background jobs ignore, so that the clients do not ignore
+// them. acpterm makes commands not ignore them either, at a cost for each start.
+func ignoreNoSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 }
 
@@ -41,6 +53,7 @@ Measures acpterm beside other clients, prints a table, and exits with 1 if acpte
 
 func run() error {
 	keepDescriptors()
+	ignoreNoSignals()
 	var s settings
 	flag.BoolVar(&s.quick, "quick", false, "measure for a moment; a missed target is not a failure")
 	flag.IntVar(&s.rounds, "rounds", 0, "the number of `rounds` of each row (default: chosen by the row)")

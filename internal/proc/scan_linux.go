@@ -182,7 +182,7 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		if s.isOutside(pid, session) {
+		if s.isOutside(pid, session) || !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
 			return
 		}
 	case s.briefly:
@@ -239,7 +239,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	if s.oldest == 0 && s.session != noSession {
 		t.readLeader()
 	}
-	foreign := s.isForeign(p)
+	foreign := s.isForeign(p.PID, p.Parent)
 	if (!foreign || s.closely) && (s.oldest != 0 || p.Started >= t.leader.Started) {
 		is := no
 		if !s.seen[p.ID] && handle.Owner() == os.Geteuid() {

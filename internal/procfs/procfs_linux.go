@@ -277,6 +277,20 @@ func parseStat(line []byte) (p Process, err error) {
 	return p, err
 }
 
+// Parent returns the ID of a process's parent faster than Read, or 0 if it is unknown, as before Linux 6.13.
+func Parent(pid int) int {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(pidfd)
+	var info unix.PidfdInfo
+	if unix.IoctlPidfdInfo(pidfd, &info) != nil {
+		return 0
+	}
+	return int(info.Ppid)
+}
+
 // ThreadChildren returns the unreaped child processes that a thread of this process has forked. A child may be missing
 // if other children exit during the call.
 func ThreadChildren(thread int) (pids []int, err error) {

@@ -279,14 +279,10 @@ func parseStat(line []byte) (p Process, err error) {
 
 // Parent returns the ID of a process's parent faster than Read, or 0 if it is unknown, as before Linux 6.13.
 func Parent(pid int) int {
-	pidfd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return 0
-	}
-	defer unix.Close(pidfd)
 	var info unix.PidfdInfo
-	if unix.IoctlPidfdInfo(pidfd, &info) != nil {
-		return 0
+	if pidfd, err := unix.PidfdOpen(pid, 0); err == nil {
+		unix.IoctlPidfdInfo(pidfd, &info)
+		unix.Close(pidfd)
 	}
 	return int(info.Ppid)
 }

@@ -60,17 +60,21 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	return acpterm.ApprovalRejectOnce, false
 }
 
-// A Request holds the params of session/request_permission (schema type RequestPermissionRequest). Title, Kind and
-// RawInput describe the tool call. An agent may omit these fields if it has already sent them in a session/update, in
-// which case Read leaves them empty. Hosts that keep track of tool calls should fill them in before calling any
-// methods.
+// A Request holds the params of session/request_permission (schema type RequestPermissionRequest) of ACP v1 or v2. In
+// v1, Title, Kind and RawInput describe the tool call. An agent may omit these fields if it has already sent them in a
+// session/update, in which case Read leaves them empty. Hosts that keep track of tool calls should fill them in before
+// calling any methods. In v2, Title is the title of the question, and Subject holds what the question is about.
 type Request struct {
-	SessionID  acpterm.SessionID
-	ToolCallID string
-	Title      string
-	Kind       string          // schema type ToolKind
-	RawInput   json.RawMessage // or nil
-	Options    []Option        // the possible answers, in the agent's order
+	SessionID   acpterm.SessionID
+	ToolCallID  string // always set in v1
+	Title       string
+	Description string          // of v2, or empty
+	Kind        string          // schema type ToolKind
+	RawInput    json.RawMessage // or nil
+	Options     []Option        // the possible answers, in the agent's order
+
+	// Subject is experimental, like ACP v2. It follows the schema in npm's @agentclientprotocol/sdk 2.4.0.
+	Subject Subject
 
 	// Dir is the absolute path of the session's directory, where commands run by default. Read does not set Dir, so the
 	// host should do so. If Dir is empty, the answer for a command that runs in that directory will only be used for
@@ -98,18 +102,26 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read parses the params of session/request_permission. If a required value is missing, a value is of the wrong type,
-// an object has duplicate names, or the id of an option is empty or not unique, Read returns an *acpterm.Error of kind
-// acpterm.ErrInvalidParams that names the field. Note that rawInput is not checked.
+// Read parses the params of session/request_permission of either version of ACP. If a required value is missing, a
+// value is of the wrong type, an object has duplicate names, a request has both v1's toolCall and v2's subject, or the
+// id of an option is empty or not unique, Read returns an *acpterm.Error of kind acpterm.ErrInvalidParams that names
+// the field. Note that rawInput is not checked, and neither are subjects of unknown types.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
 	r := Request{SessionID: acpterm.SessionID(o.text("sessionId", true))}
-	call := newObject("toolCall", o.members["toolCall"], &err)
-	r.ToolCallID = call.text("toolCallId", true)
-	r.Title, r.Kind = call.text("title", false), call.text("kind", false)
-	if input := call.members["rawInput"]; !isNull(input) {
-		r.RawInput = input
+	_, hasTitle := o.members["title"]
+	hasSubject := !isNull(o.members["subject"])
+	call, isV1 := o.members["toolCall"]
+	switch {
+	case isV1 && hasSubject: // the user would see only one of the two
+		o.fail("subject", "must not be given with toolCall")
+	case hasTitle && !isV1 || hasSubject:
+		r.readV2(o)
+	default:
+		call := newObject("toolCall", call, &err)
+		r.readToolCall(call)
+		r.Title = call.text("title", false)
 	}
 	var options []json.RawMessage
 	if json.Unmarshal(o.members["options"], &options) != nil || options == nil {
@@ -134,11 +146,32 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command that the tool call will run, if it can be determined. To make this possible, Kind must be
-// "execute", and RawInput must be an object with a member "command". The value of this member must be a shell line, an
-// array that consists of the program and its arguments, or a program whose arguments are given in a separate array,
-// "args". RawInput may also include "cwd". Command ignores any other members, although Text includes them.
+// readToolCall reads the members of a tool call, except its title.
+func (r *Request) readToolCall(call object) {
+	r.ToolCallID, r.Kind = call.text("toolCallId", true), call.text("kind", false)
+	if input := call.members["rawInput"]; !isNull(input) {
+		r.RawInput = input
+	}
+}
+
+// Command returns the command that the agent will run, if it can be determined. A Subject of type SubjectCommand
+// contains the command; if it is of an unknown type, the command is not known. Otherwise, Kind must be "execute", and
+// RawInput must be an object with a member "command". The value of this member must be a shell line, an array that
+// consists of the program and its arguments, or a program whose arguments are given in a separate array, "args".
+// RawInput may also include "cwd". Command ignores any other members, although Text includes them.
 func (r Request) Command() (c Command, ok bool) {
+	switch r.Subject.Type {
+	case "", SubjectToolCall:
+	case SubjectCommand:
+		if r.Subject.Command == "" {
+			return Command{}, false
+		}
+		c = newLine(r.Subject.Command)
+		c.Dir = r.Subject.Cwd
+		return c, true
+	default:
+		return Command{}, false
+	}
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {
 		return Command{}, false
@@ -165,10 +198,11 @@ func (r Request) Command() (c Command, ok bool) {
 	return c, true
 }
 
-// Text returns a description of the request for display to the user. It consists of several lines: the title, followed
-// by the command and its directory, all formatted using display.Quote. If the raw input has any other members, or if
-// Command does not return a command, the raw input is included as well, formatted using display.Visible. Note that the
-// content and locations of the tool call are not included.
+// Text returns a description of the request for display to the user. It consists of several lines: the title and the
+// description, if any, followed by the command and its directory, all formatted using display.Quote. If the raw input
+// has any other members, or if Command does not return a command, the raw input is included as well, formatted using
+// display.Visible. The same applies to the subject, except for a tool call. Note that the title of v2's tool call and
+// the content and locations of any tool call are not included.
 //
 // If most is nonzero, each value is truncated to about that many bytes. The result whole reports whether nothing was
 // omitted. If it is false, the host should also let the user see Text(0).
@@ -181,8 +215,13 @@ func (r Request) text(most int) string {
 	var b strings.Builder
 	line := func(what, shown string) { fmt.Fprintf(&b, "%-10s %s\n", what, shown) }
 	line("title", display.Quote(r.Title, most))
+	if r.Description != "" {
+		line("reason", display.Quote(r.Description, most))
+	}
 	c, ok := r.Command()
+	subject := r.Subject.unshown()
 	switch {
+	case !ok && subject != nil: // below
 	case !ok:
 		line("kind", display.Quote(r.Kind, most))
 	case c.Line != "":
@@ -206,6 +245,9 @@ func (r Request) text(most int) string {
 	}
 	if len(r.RawInput) > 0 && (!ok || len(input) > 0) {
 		line("input", display.Visible(string(r.RawInput), most))
+	}
+	if subject != nil {
+		line("subject", display.Visible(string(subject), most))
 	}
 	return b.String()
 }
@@ -233,6 +275,13 @@ func (o object) text(name string, required bool) string {
 	if !ok && (required || !isNull(value)) {
 		o.fail(name, "must be a string")
 	}
+	return text
+}
+
+// optional returns a string, or "" for a value of another type, as the schema of v2 asks for some members
+// (x-deserialize-default-on-error).
+func (o object) optional(name string) string {
+	text, _ := readString(o.members[name])
 	return text
 }
 

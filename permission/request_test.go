@@ -140,6 +140,10 @@ func FuzzRead(f *testing.F) {
 			`"kind":"execute","rawInput":` + input + `}}`))
 	}
 	f.Add([]byte(`{"sessionId":"s","sessionId":{}}`))
+	for _, subject := range []string{`{"type":"command","command":"go vet","cwd":"/p"}`, `{"type":"new","command":"go"}`,
+		`{"type":"tool_call","toolCall":{"toolCallId":"c","kind":"execute","rawInput":{"command":"go"}}}`, `null`} {
+		f.Add([]byte(`{"sessionId":"s","title":"t","description":"d","options":` + allKinds + `,"subject":` + subject + `}`))
+	}
 	f.Fuzz(func(t *testing.T, params []byte) {
 		r, err := permission.Read(params)
 		if err != nil {
@@ -157,10 +161,13 @@ func FuzzRead(f *testing.F) {
 		text, whole := r.Text(0)
 		require.True(t, whole)
 		for line := range strings.Lines(text) {
-			require.Regexp(t, `^(title|kind|line|command|directory|input) `, line)
+			require.Regexp(t, `^(title|reason|kind|line|command|directory|input|subject) `, line)
 		}
 		if c, ok := r.Command(); ok {
-			require.Equal(t, "execute", r.Kind)
+			if r.Subject.Type != permission.SubjectCommand {
+				require.Equal(t, "execute", r.Kind)
+				require.Contains(t, []permission.SubjectType{"", permission.SubjectToolCall}, r.Subject.Type)
+			}
 			require.True(t, c.Line == "" && len(c.Args) > 0 && c.Args[0] != "" || c.Line != "" && c.Args == nil)
 		} else {
 			require.Zero(t, c)

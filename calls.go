@@ -44,7 +44,7 @@ func (r viaJSONRPC2) reply(result any, err error) {
 	r.conn.Reply(context.Background(), r.id, result)
 }
 
-func (r viaJSONRPC2) replyOutput(t *Terminal) { r.reply(t.Output(), nil) }
+func (r viaJSONRPC2) replyOutput(t *Terminal) { r.reply(t.outputThatFits(), nil) }
 
 // viaLines answers a request of Filter. After a partial write, later writes fail.
 type viaLines struct {
@@ -66,9 +66,12 @@ func (r viaLines) reply(result any, err error) {
 }
 
 func (r viaLines) replyOutput(t *Terminal) {
-	r.lines.WritePieces(func(write func([]byte) error) error {
+	err := r.lines.WritePieces(func(write func([]byte) error) error {
 		return r.outputs.Reply(terminalOutput{t}, r.id, write)
 	})
+	if err == wire.ErrTooLong {
+		r.reply(t.outputThatFits(), nil)
+	}
 }
 
 // errCancelRequest is why a request was cancelled by $/cancel_request.

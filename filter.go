@@ -48,11 +48,15 @@ type SkippedLine struct {
 // connection, Filter closes the Handler but not conn. Close returns once conn is closed, whereas Handler.Close also
 // waits for the commands to exit. A nil conn is treated as closed. Filter must be called at most once.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
-	f := &filter{handler: h, ctx: ctx, skipped: h.options.SkippedLines}
-	if f.skipped == nil {
-		f.skipped = logSkippedLine
+	f := &filter{handler: h, ctx: ctx}
+	skipped := h.options.SkippedLines
+	if skipped == nil {
+		skipped = logSkippedLine
 	}
-	f.lines = wire.NewLines(conn, h.options.lineLimit(), f.skip, invalidMessage)
+	f.lines = wire.NewLines(conn, h.options.lineLimit(), func(text []byte, size int64, fault *wire.Fault) {
+		l := SkippedLine{Text: text, Bytes: size, Reason: fault.Reason, Code: fault.Code}
+		callHook("SkippedLines", func() { skipped(l) })
+	}, invalidMessage)
 	stop := context.AfterFunc(ctx, func() { f.Close() })
 	h.closing.OnSet(func() { stop() })
 	return f
@@ -63,7 +67,6 @@ type filter struct {
 	handler *Handler
 	ctx     context.Context // of all requests
 	lines   *wire.Lines
-	skipped func(SkippedLine)
 	unread  []byte // the rest of a line, for Read
 
 	writing  sync.Mutex
@@ -111,12 +114,6 @@ func (f *filter) Write(p []byte) (int, error) {
 func (f *filter) Close() error {
 	go f.handler.Close()
 	return f.lines.Close()
-}
-
-// skip passes a line to the hook.
-func (f *filter) skip(text []byte, size int64, fault *wire.Fault) {
-	l := SkippedLine{Text: text, Bytes: size, Reason: fault.Reason, Code: fault.Code}
-	callHook("SkippedLines", func() { f.skipped(l) })
 }
 
 // logSkippedLine is the default of HandlerOptions.SkippedLines. JSON may be a request with a secret.

@@ -46,8 +46,8 @@ const maxParamsBytes = 64 << 10
 
 // A Handler responds to the terminal/* requests of a connection, using a Manager to run the commands. It can be used
 // with any JSON-RPC library by calling Filter, as a jsonrpc2.Handler, or by calling Dispatch for each request.
-// Terminals created through the Handler are released when the Handler or the connection is closed. A Handler is safe
-// for concurrent use by multiple goroutines.
+// Terminals created through the Handler are released when the Handler or the connection is closed. Output that does not
+// fit in a line of 32 MiB is truncated at the beginning. A Handler is safe for concurrent use by multiple goroutines.
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
@@ -146,11 +146,7 @@ var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill
 // The provided context applies to the request but never to the command. Cancel it when $/cancel_request is received and
 // when the connection is closed. In the latter case, call Close afterward.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
-	result, err = h.dispatch(ctx, method, params)
-	return result, h.toWireError(err)
-}
-
-func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
+	defer func() { err = h.toWireError(err) }()
 	switch w := h.prepare(method, params).(type) {
 	case refusal:
 		return nil, w.err
@@ -164,7 +160,7 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 		}
 		return CreateTerminalResponse{TerminalID: t.id}, nil
 	case poll:
-		return w.terminal.Output(), nil
+		return w.terminal.outputThatFits(), nil
 	case await:
 		select {
 		case <-w.done.Done():
@@ -204,7 +200,7 @@ func (await) work()   {}
 // makes the id of a release unknown.
 func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
-		return refusal{methodNotFound(method)}
+		return refusal{&Error{Op: method, Kind: ErrMethodNotFound}}
 	}
 	if err := h.Capabilities().Require(method); err != nil {
 		refused := err.(*CapabilityError)
@@ -250,10 +246,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 		e := t.beginKill()
 		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
 	default:
-		return await{&t.ended, func() (any, error) {
-			status, err := t.exitStatus()
-			return status, err
-		}}
+		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
 	}
 }
 
@@ -397,10 +390,6 @@ func (h *Handler) toWireError(err error) error {
 	onWire := *e
 	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
 	return &onWire
-}
-
-func methodNotFound(method string) *Error {
-	return &Error{Op: method, Kind: ErrMethodNotFound}
 }
 
 type errorData struct {

@@ -94,6 +94,18 @@ func (t *Terminal) Output() TerminalOutputResponse {
 	return response
 }
 
+// outputThatFits is Output for one line of a connection. If the line would be too long, it leaves out the head, whose
+// outputStart would be wrong, and then the beginning of the output.
+func (t *Terminal) outputThatFits() TerminalOutputResponse {
+	const most = wire.MaxLine - 4<<10 // without the id and the status
+	r := t.Output()
+	if text := wire.Fit(r.Output, most-len(r.Meta["acpterm"])); len(text) < len(r.Output) {
+		text = wire.Fit(r.Output, most)
+		r.Output, r.Truncated, r.Meta = text, r.Truncated || len(text) < len(r.Output), nil
+	}
+	return r
+}
+
 // respond reads the exit status and the head of a response. It is called before the text is read, so that a text with
 // an exit status is whole. complete returns the response for a text beginning at the offset start. All polls in this
 // module use respond; acpsdk copies the response to the types of its SDK.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/wire"
 	acp "github.com/coder/acp-go-sdk"
 )
 
@@ -42,7 +43,8 @@ type Options struct {
 
 	// MaxLineBytes is the maximum length, including the newline, of a line that the agent can read. Of this, 4 KiB is
 	// reserved for the rest of the line. If the output does not fit in the remaining space, it is truncated at the
-	// beginning. If zero, MaxLineBytes defaults to 10 MiB, which is the limit for agents built with the SDK.
+	// beginning. If zero, MaxLineBytes defaults to 10 MiB, which is the limit for agents built with the SDK. Regardless
+	// of MaxLineBytes, no line is longer than 32 MiB.
 	MaxLineBytes int
 }
 
@@ -155,9 +157,9 @@ func (t *Terminals) TerminalOutput(
 	if err != nil {
 		return acp.TerminalOutputResponse{}, err
 	}
-	text := suffixThatFits(out.Output, t.maxEncoded()-len(out.Meta["acpterm"]))
+	text := wire.Fit(out.Output, t.maxEncoded()-len(out.Meta["acpterm"]))
 	if len(text) < len(out.Output) { // the head does not fit, and its outputStart is that of the whole output
-		text, out.Meta = suffixThatFits(out.Output, t.maxEncoded()), nil
+		text, out.Meta = wire.Fit(out.Output, t.maxEncoded()), nil
 	}
 	answer := acp.TerminalOutputResponse{
 		Output: text, Truncated: out.Truncated || len(text) < len(out.Output), Meta: metaOf(out.Meta),

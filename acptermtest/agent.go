@@ -83,7 +83,7 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	lines := wire.NewLines(own, 64<<20, skipped, func(f *wire.Fault) *jsonrpc2.Error {
 		return &jsonrpc2.Error{Code: f.Code, Message: "the line " + f.Reason}
 	})
-	stream := &readStream{wire.Objects{Lines: lines}, make(chan struct{})}
+	stream := &readStream{lines, make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {

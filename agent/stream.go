@@ -23,7 +23,7 @@ func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
 	skipped := func(_ []byte, size int64, f *wire.Fault) {
 		slog.Warn("agent: skipped a line that "+f.Reason, "bytes", size)
 	}
-	return wire.Objects{Lines: wire.NewLines(conn, maxLine, skipped, func(f *wire.Fault) *jsonrpc2.Error {
+	return wire.NewLines(conn, maxLine, skipped, func(f *wire.Fault) *jsonrpc2.Error {
 		return &jsonrpc2.Error{Code: f.Code, Message: "the line " + f.Reason}
-	})}
+	})
 }

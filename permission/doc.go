@@ -17,8 +17,8 @@
 //	request.Dir = cwd // of the session
 //	return bridge.Answer(ctx, request, choose), nil
 //
-// Requests of ACP v2 are read in the same way. They name the command in [Request.Subject], and agents that use v2 run it
-// themselves or by a tool of the client. In the second case, a Bridge answers the question that follows.
+// Requests of ACP v2 are read in the same way. They name the command in [Request.Subject]. An agent of v2 runs it
+// itself or by calling a tool of the client. In the second case, a Bridge answers the question that follows.
 //
 // A remembered answer is used only if all of the following are true:
 //

@@ -63,7 +63,7 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 // A Request holds the params of session/request_permission (schema type RequestPermissionRequest) of ACP v1 or v2. In
 // v1, Title, Kind and RawInput describe the tool call. An agent may omit these fields if it has already sent them in a
 // session/update, in which case Read leaves them empty. Hosts that keep track of tool calls should fill them in before
-// calling any methods. In v2, Title is the title of the question, and Subject holds what the question is about.
+// calling any methods. In v2, Title is the title of the question, and Subject describes the tool call or the command.
 type Request struct {
 	SessionID   acpterm.SessionID
 	ToolCallID  string // always set in v1

@@ -1,6 +1,6 @@
 package permission
 
-// The subject of a request in ACP v2: what the user permits.
+// The subject of a request in ACP v2.
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ const (
 	SubjectCommand  SubjectType = "command"
 )
 
-// A Subject is what a request asks permission for (schema type RequestPermissionSubject of ACP v2). Read also sets
+// A Subject is the operation that a request is about (schema type RequestPermissionSubject of ACP v2). Read also sets
 // Request.ToolCallID from it and, for a tool call, Request.Kind and Request.RawInput.
 type Subject struct {
 	// Type is empty if the request has no subject, as is always the case in v1.

@@ -3,6 +3,7 @@ package wire
 // Responses to polls. Output is escaped once: the escaped text of one poll is kept for the next.
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -17,8 +18,7 @@ const (
 	maxCachedBytes = 32 << 20
 	// maxCachedRaw bounds the buffer for unescaped bytes kept between polls.
 	maxCachedRaw = 2 << 20
-	// blockSize is the number of output bytes in a block. Each block is written separately, so that the peer reads it
-	// while the next one is escaped.
+	// blockSize is the number of output bytes in a block. A longer line is written block by block.
 	blockSize = 32 << 10
 )
 
@@ -57,48 +57,40 @@ type Cache struct {
 // beforeText begins the result of a poll. Output.Response begins with it too.
 const beforeText = `{"output":"`
 
-// appendPollHead appends the part of a poll's response before the text.
-func appendPollHead(to, id []byte) []byte {
-	return append(append(appendResponse(to, id), `"result":`...), beforeText...)
-}
+// ErrTooLong is returned by Reply if the line would be longer than MaxLine.
+var ErrTooLong = errors.New("the line is too long")
 
-// appendPollTail appends the part after the text. response includes beforeText, which is skipped.
-func appendPollTail(to, response []byte) []byte {
-	return append(append(to, response[len(beforeText):]...), "}\n"...)
-}
-
-// shortReply returns the line that answers a poll, or nil if the output is long.
-func shortReply(o Output, id []byte) []byte {
-	if o.Total() > shortOutput {
-		return nil
-	}
-	encode := o.Response()
-	text, start := o.Text()
-	response := encode(start)
-	line := make([]byte, 0, len(text)+len(text)/4+len(response)+128)
-	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), response)
-}
-
-// Reply writes the line that answers a poll in pieces. The first pieces are written before the last are escaped.
+// Reply writes the line that answers a poll, in pieces. After ErrTooLong, nothing has been written.
 func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
-	if line := shortReply(o, id); line != nil {
-		return write(line)
-	}
 	encode := o.Response()
-	e := c.take(o)
-	defer c.keep(e)
-	err := write(appendPollHead(nil, id))
-	emit := func(text []byte) {
-		if err == nil && len(text) > 0 {
-			err = write(text)
+	e := &escapedOutput{output: o}
+	if o.Total() > shortOutput {
+		e = c.take(o)
+		defer c.keep(e)
+		if c.raw = e.update(c.raw[:0]); cap(c.raw) > maxCachedRaw {
+			c.raw = nil
+		}
+	} else {
+		e.escape()
+	}
+	pieces := [][]byte{append(append(appendResponse(nil, id), `"result":`...), beforeText...)}
+	size := len(pieces[0])
+	for _, b := range append(e.blocks, block{json: append(encode(e.start)[len(beforeText):], "}\n"...)}) {
+		pieces = append(pieces, b.json)
+		size += len(b.json)
+	}
+	switch {
+	case size > MaxLine:
+		return ErrTooLong
+	case size <= blockSize:
+		return write(slices.Concat(pieces...))
+	}
+	for _, piece := range pieces {
+		if err := write(piece); err != nil {
+			return err
 		}
 	}
-	c.raw = e.update(c.raw[:0], emit)
-	if cap(c.raw) > maxCachedRaw {
-		c.raw = nil
-	}
-	emit(appendPollTail(nil, encode(e.start)))
-	return err
+	return nil
 }
 
 // take removes an output from the cache and returns it, or returns a new one.
@@ -159,8 +151,8 @@ func (e *escapedOutput) size() (bytes int) {
 	return bytes
 }
 
-// update escapes new output, and emits the whole text. It reads into raw, and returns it.
-func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
+// update escapes new output. It reads into raw, and returns it.
+func (e *escapedOutput) update(raw []byte) []byte {
 	w := e.output.Window(raw, e.to, blockSize)
 	changed := w.Start != e.from || w.End != e.to
 	if changed && !(e.valid && w.Start <= e.to && utf8.Valid(w.News)) {
@@ -174,14 +166,8 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	case changed:
 		w = e.replaceInvalid(w)
 	}
-	for _, b := range e.blocks {
-		emit(b.json)
-	}
-	if !e.valid {
-		return w.Raw
-	}
-	for news := w.News; len(news) > 0; {
-		n := e.append(news, w.End-int64(len(news)), emit)
+	for news := w.News; e.valid && len(news) > 0; {
+		n := e.append(news, w.End-int64(len(news)))
 		news = news[n:]
 	}
 	return w.Raw
@@ -189,15 +175,20 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 
 // replaceInvalid shows invalid UTF-8. A replacement is longer than the byte, so less is shown.
 func (e *escapedOutput) replaceInvalid(w Window) Window {
-	var text string
-	text, e.start = e.output.Text()
-	e.blocks = []block{{json: appendEscaped(nil, []byte(text))}}
+	e.escape()
 	e.from, e.to = w.Start, w.End
 	now := e.output.Window(w.Raw[:0], e.to, 0)
 	if now.Start != e.from || now.End != e.to { // text may have more, so the next poll reads it again
 		e.to = -1
 	}
 	return now
+}
+
+// escape escapes the whole text into one block.
+func (e *escapedOutput) escape() {
+	var text string
+	text, e.start = e.output.Text()
+	e.blocks = []block{{json: appendEscaped(nil, []byte(text))}}
 }
 
 // drop drops the bytes before a window. It escapes the rest of a partly shown block again.
@@ -214,18 +205,16 @@ func (e *escapedOutput) drop(w Window) {
 	}
 }
 
-// append escapes as much of a text at an offset as the last block has room for, emits it, and returns its length.
-func (e *escapedOutput) append(text []byte, offset int64, emit func([]byte)) int {
+// append escapes as much of a text at an offset as the last block has room for, and returns its length.
+func (e *escapedOutput) append(text []byte, offset int64) int {
 	if n := len(e.blocks); n == 0 || e.blocks[n-1].to-e.blocks[n-1].from >= blockSize-utf8.UTFMax {
 		room := min(len(text), blockSize)
 		e.blocks = append(e.blocks, block{from: offset, to: offset, json: make([]byte, 0, room+room/4)})
 	}
 	last := &e.blocks[len(e.blocks)-1]
 	n := wholeCharacters(text, int(blockSize-(last.to-last.from)))
-	begin := len(last.json)
 	last.json = appendEscaped(last.json, text[:n])
 	last.to += int64(n)
-	emit(last.json[begin:])
 	return n
 }
 

@@ -29,6 +29,28 @@ func appendEscaped(to, text []byte) []byte {
 	return append(to, text[plain:]...)
 }
 
+// Fit returns the longest end of a text, which is valid UTF-8, that takes at most limit bytes in a JSON string: whole
+// characters, as encoding/json escapes them.
+func Fit(text string, limit int) string {
+	const longest = len(`\u0000`)
+	for at := len(text); at > 0 && at*longest > limit; { // otherwise the rest fits
+		c, size := utf8.DecodeLastRuneInString(text[:at])
+		switch {
+		case c == '<', c == '>', c == '&', c == '\u2028', c == '\u2029':
+			limit -= longest
+		case c < utf8.RuneSelf:
+			limit -= max(1, len(escapes[c]))
+		default:
+			limit -= size
+		}
+		if limit < 0 {
+			return text[at:]
+		}
+		at -= size
+	}
+	return text
+}
+
 var lineEnds = [...]string{`\u2028`, `\u2029`}
 
 // escapes holds the escape sequences of ASCII characters, or "" for those without one.

@@ -23,6 +23,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
+// MaxLine is the length of the longest line, newline included, that answers a poll. At a longer one, the TypeScript SDK
+// ends the connection.
+const MaxLine = 32 << 20
+
 // Lines reads and writes the messages of a connection, one per line. It skips a line that is not a message, and answers
 // it with an error where JSON-RPC has one for it (-32700 or -32600). It ignores blank lines.
 //
@@ -228,6 +232,24 @@ func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 		l.broken = err
 	}
 	return err
+}
+
+// ReadObject reads the next message into v. With WriteObject, it makes Lines a jsonrpc2.ObjectStream.
+func (l *Lines) ReadObject(v any) error {
+	m, err := l.Read()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(m.Line, v)
+}
+
+// WriteObject writes v as one line.
+func (l *Lines) WriteObject(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return l.WriteMessage(line)
 }
 
 // Close closes the connection.

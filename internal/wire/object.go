@@ -71,14 +71,8 @@ func (o *Object) Read(name string, into any, want string) bool {
 
 // RequireString returns a required string.
 func (o *Object) RequireString(name string) (text string) {
-	value := o.Get(name)
-	if value == nil || string(value) == "null" {
+	if !o.Read(name, &text, "a string") {
 		o.Fail(name, "required")
-		return ""
-	}
-	text, ok := stringOf(value)
-	if !ok {
-		o.Fail(name, "must be a string")
 	}
 	return text
 }

@@ -64,11 +64,7 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 // Cancel blocks only if there are already 64 responses that the client has not yet read.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	t, err := r.cancellable(params)
-	select {
-	case r.answers <- struct{}{}:
-	case <-r.ctx.Done():
-	}
-	r.out.add(&cancelAnswer{r, func() { answer(err) }})
+	r.queueAnswer(func() { answer(err) })
 	if err == nil {
 		ended, end := context.WithCancel(context.Background())
 		end()
@@ -76,7 +72,16 @@ func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	}
 }
 
-// cancelAnswer is a response to terminal/cancel.
+// queueAnswer queues a call to answer. It blocks while there are maxAnswers in the queue.
+func (r *Reporter) queueAnswer(answer func()) {
+	select {
+	case r.answers <- struct{}{}:
+	case <-r.ctx.Done():
+	}
+	r.out.add(&cancelAnswer{r, answer})
+}
+
+// cancelAnswer is a response to terminal/cancel or tool_call/cancel.
 type cancelAnswer struct {
 	reporter *Reporter
 	answer   func()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,9 @@ type Terminals struct {
 	options  TerminalsOptions
 	reporter *Reporter
 	client   atomic.Pointer[toolClient] // nil before initialize
+
+	mu    sync.Mutex
+	calls map[toolCallKey]*context.CancelFunc // those that tool_call/cancel cancels
 }
 
 // toolClient is a client, and its way to run and show commands.
@@ -62,11 +66,12 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	return ts
 }
 
-// Handler returns the handler for the connection. The handler serves terminal/cancel itself and passes all other
-// messages to next. Before passing on initialize, it reads the client's capabilities from the params. If the params are
-// not an object, it responds with -32602 instead. If next is nil, all other requests fail with -32601. The handler does
-// not block while serving terminal/cancel, even if the client is slow to read responses (see Reporter.Cancel for the
-// limit), so it is safe to call it on the goroutine that reads from the connection.
+// Handler returns the handler for the connection. The handler serves terminal/cancel itself, as well as tool_call/cancel
+// for the tool calls of Run, and passes all other messages to next. Before passing on initialize, it reads the client's
+// capabilities from the params. If the params are not an object, it responds with -32602 instead. If next is nil, all
+// other requests fail with -32601, or with -32602 for tool_call/cancel. The handler does not block while serving
+// cancels, even if the client is slow to read responses (see Reporter.Cancel for the limit), so it is safe to call it
+// on the goroutine that reads from the connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }
@@ -78,11 +83,17 @@ type initializeHandler struct {
 
 // Handle implements jsonrpc2.Handler.
 func (h *initializeHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	if req.Method == "initialize" && !req.Notif {
+	switch {
+	case req.Method == "initialize" && !req.Notif:
 		if err := h.terminals.initialize(conn, req.Params); err != nil {
 			conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
 			return
 		}
+	case req.Method == methodCancelToolCall && h.terminals.cancelToolCall(conn, req):
+		return
+	case req.Method == methodCancelToolCall && h.next == nil && !req.Notif:
+		refuseToolCall(conn, req)
+		return
 	}
 	passOn(ctx, conn, req, h.next)
 }
@@ -146,6 +157,9 @@ var errNoManager = errors.New("the agent has no Manager for its own commands")
 // command exited with code 0, as cancelled if ctx is done (v2 only), or as failed otherwise. The agent may, but need
 // not, send additional updates for the tool call.
 //
+// In v2, the client can also cancel the tool call, using tool_call/cancel. Run then ends as if ctx were done, and
+// returns acpterm.ErrCancelled.
+//
 // In all other respects, Run behaves like Client.Run: it kills the command if the timeout expires, it releases the
 // terminal, and if it fails, the result contains the information available when the failure occurred. If the connection
 // ends, Run terminates the command and returns an error wrapping jsonrpc2.ErrClosed. If the client has not yet sent
@@ -172,8 +186,17 @@ func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallRes
 			return result, err
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	forget := func() {}
+	if client.version2 {
+		forget = ts.cancellable(call, cancel)
+	}
 	s.announce()
-	defer func() { err = joinErrors(err, s.finish(ctx, &result, err)) }()
+	defer func() {
+		forget()
+		err = joinErrors(err, s.finish(ctx, &result, err))
+	}()
 	if s.manager == nil {
 		options := RunOptions{Timeout: call.Timeout, Created: func(t *Terminal) {
 			result.Content = []json.Marshaler{t.Content()}

@@ -70,6 +70,9 @@ func (s *shown) announce() {
 	if request.Cwd != "" {
 		update.RawInput["cwd"] = request.Cwd
 	}
+	if s.version2 {
+		update.Capabilities = json.RawMessage(canBeCancelled)
+	}
 	if s.byMeta() {
 		update.Content = []json.Marshaler{s.metaContent()}
 		update.Meta = map[string]any{"terminal_info": terminalInfo{s.call.ID, request.Cwd}}
@@ -152,6 +155,9 @@ func (r *Result) await(ctx context.Context, t *acpterm.Terminal, timeout time.Du
 // finish ends the tool call. failed is the error of the run, or nil.
 func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error) error {
 	update := s.update()
+	if s.version2 {
+		update.Capabilities = json.RawMessage(noCapabilities)
+	}
 	switch {
 	case result.Outcome == Completed && result.ExitStatus != nil && result.ExitStatus.Success():
 		update.Status = "completed"

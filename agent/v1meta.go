@@ -82,6 +82,7 @@ type toolCallUpdate struct {
 	Content       []json.Marshaler `json:"content,omitempty"`
 	RawInput      map[string]any   `json:"rawInput,omitempty"`
 	Meta          map[string]any   `json:"_meta,omitempty"`
+	Capabilities  json.RawMessage  `json:"capabilities,omitempty"` // of v2; null removes them
 }
 
 // textContent is a text as an item of a tool call's content (schema type Content, with a TextContent).

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	methodUpdate = "session/update"
-	methodCancel = "terminal/cancel"
+	methodUpdate         = "session/update"
+	methodCancel         = "terminal/cancel"
+	methodCancelToolCall = "tool_call/cancel"
 )
 
 // sessionUpdate is the params of session/update (schema type UpdateSessionNotification; in v1 SessionNotification).
@@ -34,7 +35,8 @@ type terminalUpdate struct {
 	Capabilities  json.RawMessage             `json:"capabilities,omitempty"` // null removes them
 }
 
-// The values of terminalUpdate.Capabilities (schema type TerminalCapabilities).
+// The values of terminalUpdate.Capabilities (schema type TerminalCapabilities) and toolCallUpdate.Capabilities (schema
+// type ToolCallCapabilities).
 const (
 	noCapabilities = `null`
 	canBeCancelled = `{"cancel":{}}`

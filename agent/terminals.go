@@ -66,12 +66,12 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	return ts
 }
 
-// Handler returns the handler for the connection. The handler serves terminal/cancel itself, as well as tool_call/cancel
-// for the tool calls of Run, and passes all other messages to next. Before passing on initialize, it reads the client's
-// capabilities from the params. If the params are not an object, it responds with -32602 instead. If next is nil, all
-// other requests fail with -32601, or with -32602 for tool_call/cancel. The handler does not block while serving
-// cancels, even if the client is slow to read responses (see Reporter.Cancel for the limit), so it is safe to call it
-// on the goroutine that reads from the connection.
+// Handler returns the handler for the connection. The handler serves terminal/cancel itself, as well as
+// tool_call/cancel for the tool calls of Run, and passes all other messages to next. Before passing on initialize, it
+// reads the client's capabilities from the params. If the params are not an object, it responds with -32602 instead. If
+// next is nil, all other requests fail with -32601, or with -32602 for tool_call/cancel. The handler does not block
+// while serving cancels, even if the client is slow to read responses (see Reporter.Cancel for the limit), so it is
+// safe to call it on the goroutine that reads from the connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }

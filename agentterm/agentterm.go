@@ -56,6 +56,15 @@ type Options struct {
 	// Kill calls it for terminals that the agent allows the client to cancel. If Cancel is nil, Kill sends the request
 	// over the connection used by Terminals.Handler, or returns acpterm.ErrNotCancellable if Handler is not used.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
+
+	// CancelToolCall, if non-nil, is called to send a MethodCancelToolCall request to the agent, and returns any error
+	// that occurs. If nil, Terminals.CancelToolCall sends the request over the connection used by Terminals.Handler.
+	CancelToolCall func(ctx context.Context, request ToolCallRequest) error
+
+	// Background, if non-nil, is called with all of the work that the agent does in the background of a session, each
+	// time an agent on v2 reports it (in a state_update). The list is empty if the agent does none. An agent may also
+	// do such work without ever reporting it. Background is called by Update, in the order of the updates.
+	Background func(session acpterm.SessionID, work []Work)
 }
 
 // Terminals tracks the agent's terminals on a connection. It is safe for concurrent use by multiple goroutines. Updates
@@ -68,6 +77,8 @@ type Terminals struct {
 	mu       sync.Mutex
 	live     map[key]*terminal
 	released released
+
+	toolCalls map[ToolCallRequest]bool // those that can be cancelled, at most maxToolCalls
 }
 
 // key identifies a terminal of the agent.
@@ -94,6 +105,7 @@ type terminal struct {
 func New(h *acpterm.Handler, options *Options) *Terminals {
 	return &Terminals{
 		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
+		toolCalls: make(map[ToolCallRequest]bool),
 	}
 }
 
@@ -121,19 +133,32 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 // that appear in the update, or nil if the update does not concern a terminal of the agent. A terminal is created by
 // the first update that mentions it. Once a terminal has been released, it will not be created again unless an update
 // announces its command. In v1, a command is announced by a terminal_info; in v2, the update contains the command
-// itself.
+// itself. Update also notes which tool calls can be cancelled, and calls Options.Background.
 //
 // If an update cannot be used, Update makes no changes and returns an error, which is either acpterm.ErrInvalidParams
 // or one of the errors returned by the Attach method of acpterm.Handler. Note that acpterm.ErrInvalidParams is also
 // returned for terminals that belong to the client itself, even if they have already been released. If a notification
 // contains updates for several terminals, any updates that precede the unusable one will still have been applied.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
-	session, all, err := updates.Read(params)
+	n, err := updates.Read(params)
+	session := acpterm.SessionID(n.Session)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {
-		return nil, invalid(acpterm.SessionID(session), wrong.Field, wrong.Reason)
+		return nil, invalid(session, wrong.Field, wrong.Reason)
 	}
-	for _, u := range all {
-		k := key{acpterm.SessionID(session), acpterm.TerminalID(u.Terminal)}
+	if n.ToolCall != nil {
+		request := ToolCallRequest{session, n.ToolCall.ID}
+		if err := ts.updateToolCall(request, *cmp.Or(n.ToolCall.Cancel.Value, new(false))); err != nil {
+			return nil, err
+		}
+	}
+	if n.Background != nil && ts.options.Background != nil {
+		if err := check(key{session: session}, updates.Update{}); err != nil {
+			return nil, err
+		}
+		ts.reportBackground(session, *n.Background)
+	}
+	for _, u := range n.Terminals {
+		k := key{session, acpterm.TerminalID(u.Terminal)}
 		counts, err := ts.update(k, u)
 		if err != nil {
 			return terminals, err

@@ -834,11 +834,15 @@ func FuzzUpdate(f *testing.F) {
 	f.Add(string(v2Chunk([]byte("a\xff"))))
 	f.Add(`{"sessionUpdate":"tool_call","toolCallId":"c","_meta":{"terminal_info":{"terminal_id":"c","cwd":"/w"}}}`)
 	f.Add(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","_meta":{"terminal_output":{"terminal_id":"c","data":"x"}}}`)
+	f.Add(string(toolCall(mayCancel)))
+	f.Add(`{"sessionUpdate":"state_update","state":"idle","background":[{"type":"terminal","terminalId":"t"},{"type":"_x"}]}`)
 	f.Fuzz(func(t *testing.T, update string) {
 		m, err := acpterm.NewManager(nil)
 		require.NoError(t, err)
 		defer m.Close()
-		h, _ := shown(m, acpterm.HandlerOptions{})
+		h := agentterm.New(acpterm.NewHandler(m, nil), &agentterm.Options{
+			Background: func(acpterm.SessionID, []agentterm.Work) {},
+		})
 		for range 2 {
 			h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
 		}

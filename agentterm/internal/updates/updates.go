@@ -1,6 +1,7 @@
 // Package updates reads the updates of an agent's own terminals from session/update notifications: ACP v2's
 // terminal_update and terminal_output_chunk, and the _meta convention of agents on v1. The agent runs the commands of
-// these terminals itself. The package also finds the terminals in tool calls. It imports only the standard library and
+// these terminals itself. The package also finds the terminals in tool calls, the tool calls that can be cancelled, and
+// the work in the background. It imports only the standard library and
 // is stateless; its caller keeps the terminals and applies the updates.
 package updates
 
@@ -64,27 +65,36 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Field + ": " + e.Reason }
 
-// Read reads the params of a session/update. It returns no updates for a notification about something else, and several
-// if v1's _meta updates several terminals. Apply them in order.
-func Read(params []byte) (session string, all []Update, err error) {
+// Notification is a session/update. Terminals, ToolCall and Background are nil if it is about something else.
+type Notification struct {
+	Session    string
+	Terminals  []Update // several if v1's _meta updates several terminals; apply them in order
+	ToolCall   *ToolCall
+	Background *[]Work // all of the session's work
+}
+
+// Read reads the params of a session/update.
+func Read(params []byte) (n Notification, err error) {
 	envelope := readObject(params)
 	update := readObject(envelope["update"])
 	kind := update.text("sessionUpdate")
 	if kind == nil {
-		return "", nil, nil // without a terminal
+		return n, nil
 	}
 	switch *kind {
 	case "terminal_update":
-		all, err = one(readUpdate(update))
+		n.Terminals, err = one(readUpdate(update))
 	case "terminal_output_chunk":
-		all, err = one(readChunk(update))
+		n.Terminals, err = one(readChunk(update))
 	case "tool_call", "tool_call_update":
-		all = readToolCall(update)
+		n.Terminals, n.ToolCall = readToolCall(update), readCancel(update)
+	case "state_update":
+		n.Background = readBackground(update)
 	}
 	if id := envelope.text("sessionId"); id != nil {
-		session = *id
+		n.Session = *id
 	}
-	return session, all, err
+	return n, err
 }
 
 func one(u Update, err error) ([]Update, error) {

@@ -86,10 +86,16 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	return c
 }
 
-// Open opens the conversation's session, whose commands run in dir and below.
-func (c *Conversation) Open(ctx context.Context, dir string) error {
+// Open opens the conversation's session, whose commands run in dir, in the additional directories and below. All are
+// absolute paths of existing directories. Open fails if there are additional ones and the agent does not support them.
+func (c *Conversation) Open(ctx context.Context, dir string, additional ...string) error {
 	var agent struct {
-		ProtocolVersion int `json:"protocolVersion"`
+		ProtocolVersion   int `json:"protocolVersion"`
+		AgentCapabilities struct {
+			SessionCapabilities struct {
+				AdditionalDirectories *struct{} `json:"additionalDirectories"`
+			} `json:"sessionCapabilities"`
+		} `json:"agentCapabilities"`
 	}
 	capabilities := c.handler.Capabilities()
 	agentterm.Advertise(&capabilities)
@@ -100,7 +106,11 @@ func (c *Conversation) Open(ctx context.Context, dir string) error {
 	if agent.ProtocolVersion != protocolVersion {
 		return fmt.Errorf("the agent speaks version %d of ACP, and not %d", agent.ProtocolVersion, protocolVersion)
 	}
-	if err := c.conn.Call(ctx, "session/new", newSession{Cwd: dir, MCPServers: []any{}}, nil); err != nil {
+	if len(additional) > 0 && agent.AgentCapabilities.SessionCapabilities.AdditionalDirectories == nil {
+		return errors.New("the agent does not support additional directories")
+	}
+	session := newSession{Cwd: dir, AdditionalDirectories: additional, MCPServers: []any{}}
+	if err := c.conn.Call(ctx, "session/new", session, nil); err != nil {
 		return callError("session/new", err)
 	}
 	c.mu.Lock()

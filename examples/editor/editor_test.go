@@ -5,12 +5,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -269,6 +271,63 @@ func TestASessionStaysInItsProject(t *testing.T) {
 	err := f.agent.Call(t.Context(), acpterm.MethodCreate, acpterm.CreateTerminalRequest{SessionID: "s1",
 		Command: executable(t), Args: []string{"greet"}, Cwd: filepath.Dir(f.project)}, nil)
 	require.ErrorContains(t, err, "outside of the directories")
+}
+
+// Commands also run in the additional directories and below, and nowhere if one of the directories does not exist.
+func TestAdditionalDirectories(t *testing.T) {
+	for name, test := range map[string]struct {
+		agent, missing bool // whether the agent offers additional directories, and whether one does not exist
+		fails          string
+	}{
+		"offered":     {agent: true},
+		"not offered": {fails: "does not support additional directories"},
+		"missing":     {agent: true, missing: true, fails: "Roots[1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &user{}
+			e, err := New(u, allow(t))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, e.Quit(t.Context())) })
+			capabilities := map[string]any{}
+			if test.agent {
+				capabilities["sessionCapabilities"] = map[string]any{"additionalDirectories": map[string]any{}}
+			}
+			var asked []string
+			ours, theirs := pipes(t)
+			agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), jsonrpc2.HandlerWithError(
+				func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+					if req.Method == "session/new" {
+						var session newSession
+						require.NoError(t, json.Unmarshal(*req.Params, &session))
+						asked = session.AdditionalDirectories
+					}
+					return map[string]any{"sessionId": "s1", "protocolVersion": 1, "agentCapabilities": capabilities}, nil
+				}))
+			t.Cleanup(func() { agent.Close() })
+
+			real, project := t.TempDir(), t.TempDir()
+			below := filepath.Join(real, "below")
+			require.NoError(t, os.Mkdir(below, 0o700))
+			additional := real
+			if test.missing {
+				additional = filepath.Join(real, "missing")
+			}
+			err = e.Connect(ours).Open(t.Context(), project, additional)
+			var dirs []string
+			if test.fails == "" {
+				require.NoError(t, err)
+				require.Equal(t, []string{additional}, asked)
+				dirs = []string{project, real, below}
+			} else {
+				require.ErrorContains(t, err, test.fails)
+			}
+			for _, dir := range []string{project, real, below, filepath.Dir(real)} {
+				err := agent.Call(t.Context(), acpterm.MethodCreate, acpterm.CreateTerminalRequest{SessionID: "s1",
+					Command: executable(t), Args: []string{"greet"}, Cwd: dir}, nil)
+				require.Equal(t, slices.Contains(dirs, dir), err == nil, "%s: %v", dir, err)
+			}
+		})
+	}
 }
 
 // Quit has no patience here: what ignores every request to end is gone all the same, though its grace is five seconds.

@@ -1,11 +1,11 @@
 // Editor is the terminal part of a small editor, as a program: a conversation with an agent, live terminals in panes, a
 // dialog before a command runs, and a key that stops one.
 //
-//	go run ./examples/editor [-rules FILE] [AGENT [ARG ...]]
+//	go run ./examples/editor [-rules FILE] [-add DIR] [AGENT [ARG ...]]
 //
-// The editor asks the user about commands that no rule in FILE allows. FILE is JSON for policy.ParseRules. Without
-// AGENT, the editor starts itself as the example agent, whose prompt is the command to run. After "self: ", the agent
-// runs the command itself.
+// The editor asks the user about commands that no rule in FILE allows. FILE is JSON for policy.ParseRules. Commands run
+// in the current directory, in each DIR and below. Without AGENT, the editor starts itself as the example agent, whose
+// prompt is the command to run. After "self: ", the agent runs the command itself.
 //
 // The code for an editor's author is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
 // docs/embedding-an-editor.md explains it. The other files are the screen.
@@ -41,7 +41,7 @@ const asExampleAgent = "-as-example-agent"
 // quitTimeout is how long commands and the agent have to end on their own when the user quits.
 const quitTimeout = 3 * time.Second
 
-const usage = `usage: editor [-rules FILE] [AGENT [ARG...]]
+const usage = `usage: editor [-rules FILE] [-add DIR] [AGENT [ARG...]]
 
 Talks to an ACP agent on the terminal: live panes, a question before a command runs, and a key that stops one. The
 default agent is an example, whose prompt is the command to run; after "self: ", the agent runs the command itself.
@@ -67,7 +67,13 @@ func main() {
 
 // start reads the command line and runs the program on the terminal.
 func start() error {
+	var p program
 	file := flag.String("rules", "", "a `file` with rules, as JSON, for commands that need no question")
+	flag.Func("add", "a `directory` that the session also has; may be repeated", func(dir string) error {
+		dir, err := filepath.Abs(dir)
+		p.additional = append(p.additional, dir)
+		return err
+	})
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
@@ -76,7 +82,7 @@ func start() error {
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
 		return errors.New("standard input and output must be a terminal; examples/client needs none")
 	}
-	p := program{agent: flag.Args()}
+	p.agent = flag.Args()
 	var err error
 	if p.dir, err = os.Getwd(); err != nil {
 		return err
@@ -95,9 +101,10 @@ func start() error {
 
 // program holds the settings of a run.
 type program struct {
-	agent []string // or empty for the example agent
-	dir   string   // the project's directory
-	rules policy.Rules
+	agent      []string // or empty for the example agent
+	dir        string   // the project's directory
+	additional []string // directories
+	rules      policy.Rules
 }
 
 // run runs the program until the user quits or a signal ends it. It leaves no processes behind.
@@ -112,6 +119,7 @@ func (p program) run(options ...tea.ProgramOption) error {
 	}
 	model := newModel(screen, editor, p.dir)
 	model.agent, model.input.Placeholder = p.name()
+	model.additional = p.additional
 	screen.program = tea.NewProgram(model, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...)
 	slog.SetDefault(slog.New(slog.NewTextHandler(screen, nil)))
 	if model.conversation, err = editor.StartAgent(ctx, p.command()); err != nil {

@@ -21,7 +21,8 @@ type model struct {
 	screen       *screen
 	editor       *Editor
 	conversation *Conversation
-	agent, dir   string // the agent's name, and the project's directory
+	agent, dir   string   // the agent's name, and the project's directory
+	additional   []string // directories
 	styles       styles
 	keys         map[string]func() tea.Cmd
 
@@ -86,7 +87,7 @@ func newModel(screen *screen, editor *Editor, dir string) *model {
 
 // Init opens the session.
 func (m *model) Init() tea.Cmd {
-	return func() tea.Msg { return openedMsg{m.conversation.Open(context.Background(), m.dir)} }
+	return func() tea.Msg { return openedMsg{m.conversation.Open(context.Background(), m.dir, m.additional...)} }
 }
 
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {

@@ -1,6 +1,6 @@
 package main
 
-// This file opens sessions. Each has the project's directory as its root.
+// This file opens sessions. Each has the project's directory and the user's additional ones as its roots.
 
 import (
 	"encoding/json"
@@ -12,9 +12,10 @@ import (
 
 // newSession has the relevant fields of the request and the response of session/new.
 type newSession struct {
-	SessionID  acpterm.SessionID `json:"sessionId,omitempty"`
-	Cwd        string            `json:"cwd"`
-	MCPServers []any             `json:"mcpServers"`
+	SessionID             acpterm.SessionID `json:"sessionId,omitempty"`
+	Cwd                   string            `json:"cwd"`
+	AdditionalDirectories []string          `json:"additionalDirectories,omitempty"`
+	MCPServers            []any             `json:"mcpServers"`
 }
 
 // openNewSession opens a session when the agent's answer to session/new arrives. It sees each message before the next
@@ -24,12 +25,13 @@ func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Re
 		return
 	}
 	var asked, opened newSession
-	err := json.Unmarshal(*req.Params, &asked) // the project's directory, which we sent
+	err := json.Unmarshal(*req.Params, &asked) // the directories, which we sent
 	if err == nil {
 		err = json.Unmarshal(*answer.Result, &opened)
 	}
 	if err == nil {
-		err = c.editor.manager.OpenSession(opened.SessionID, &acpterm.SessionOptions{Roots: []string{asked.Cwd}})
+		roots := append([]string{asked.Cwd}, asked.AdditionalDirectories...)
+		err = c.editor.manager.OpenSession(opened.SessionID, &acpterm.SessionOptions{Roots: roots})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -101,10 +101,12 @@ func (a *agent) initialize(params json.RawMessage) (any, error) {
 	defer a.mu.Unlock()
 	a.capabilities = capabilities
 	return map[string]any{
-		"protocolVersion":   protocolVersion, // the only supported version; other clients disconnect
-		"agentCapabilities": struct{}{},
-		"agentInfo":         map[string]string{"name": "acpterm-example-agent", "version": "1"},
-		"authMethods":       a.authMethods(),
+		"protocolVersion": protocolVersion, // the only supported version; other clients disconnect
+		"agentCapabilities": map[string]any{ // commands may name any directory that the client allows
+			"sessionCapabilities": map[string]any{"additionalDirectories": struct{}{}},
+		},
+		"agentInfo":   map[string]string{"name": "acpterm-example-agent", "version": "1"},
+		"authMethods": a.authMethods(),
 	}, nil
 }
 

@@ -45,7 +45,8 @@ func TestCancelOfAToolCall(t *testing.T) {
 		require.Len(t, c.manager.Terminals(), 1)
 
 		require.JSONEq(t, `{}`, cancel(params))
-		recordMessage(t, "CancelTerminalResponse", []byte(`{}`)) // which is the same
+		recordMessage(t, "CancelToolCallRequest", []byte(params))
+		recordMessage(t, "CancelToolCallResponse", []byte(`{}`))
 		<-ended
 		require.ErrorIs(t, err, acpterm.ErrCancelled)
 		status, _ := c.shown()

@@ -17,6 +17,9 @@
 // and are not subject to the policy, but they do count towards the Manager's quotas. If a quota is exhausted, the
 // terminal that ended first is released to make room. Note that Kill asks the agent to terminate the command, whereas
 // releasing the terminal only discards the Manager's record of it.
+//
+// In ACP v2, agents also report which tool calls the client can cancel (see [Terminals.CancelToolCall]), and the work
+// that they do in the background (see Options.Background).
 package agentterm
 
 import (

@@ -52,7 +52,8 @@ func TestMessagesOfAgents(t *testing.T) {
 	}
 	require.NoError(t, lines.Err())
 	for _, def := range []string{
-		"SessionNotification", "UpdateSessionNotification", "CancelTerminalResponse", "Error", "SessionNotFoundErrorData",
+		"SessionNotification", "UpdateSessionNotification", "CancelTerminalResponse", "CancelToolCallRequest",
+		"CancelToolCallResponse", "Error", "SessionNotFoundErrorData",
 	} {
 		require.Positive(t, seen[def], def)
 	}

@@ -53,6 +53,7 @@ var commands = map[string]func(){
 	},
 	"bytes":    printBytes,
 	"wait":     waitForCancel,
+	"hold":     hold,
 	"v2-agent": serveReportingAgent,
 }
 

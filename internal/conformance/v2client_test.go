@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -68,6 +69,9 @@ func waitForCancel() {
 	fmt.Print("cancel me")
 	time.Sleep(time.Hour)
 }
+
+// hold is a command that ends only when its tool call is cancelled.
+func hold() { time.Sleep(time.Hour) }
 
 // reportingAgent is an ACP v2 agent on stdin and stdout.
 type reportingAgent struct {
@@ -176,6 +180,10 @@ func (a *reportingAgent) reportTerminals(ctx context.Context, conn *jsonrpc2.Con
 	if result.Output != string([]rune(string(anyBytes(seedOfCall, sizeOfCall)))) {
 		panic("the result has another output")
 	}
+	call = agent.ToolCall{ID: "held", Request: commandRequest("hold")}
+	if _, err := a.terms.Run(ctx, call); !errors.Is(err, acpterm.ErrCancelled) {
+		panic(fmt.Sprint("the client has not cancelled the tool call: ", err))
+	}
 	for _, t := range reported {
 		must(t.Wait(ctx))
 		check(a.terms.Reporter().Flush(ctx, t))
@@ -197,6 +205,7 @@ type clientReport struct {
 	Cancelled     map[acpterm.TerminalID]json.RawMessage
 	Again         []string
 	Refused       map[string]any
+	ToolCall      json.RawMessage
 	ExitCode      *int
 }
 
@@ -268,7 +277,8 @@ func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
 		require.NotEmpty(t, id, suffix)
 		return id
 	}
-	require.Len(t, report.Held, 5)
+	require.Len(t, report.Held, 6)
+	require.JSONEq(t, `{"answer":{},"again":false,"status":"cancelled"}`, string(report.ToolCall))
 	require.Len(t, report.Resumed, 4, "the tool call's terminal is released")
 	for what, all := range map[string]map[acpterm.TerminalID]held{"held": report.Held, "resumed": report.Resumed} {
 		whole := all[find(all, "bytes", seedOfAll, sizeOfAll)]
@@ -282,7 +292,7 @@ func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
 			require.NotNil(t, term.ExitStatus, what)
 			require.False(t, term.Cancellable, what)
 			require.Equal(t, must(os.Getwd()), *term.Cwd)
-			if id != find(all, "wait") {
+			if id != find(all, "wait") && !strings.HasSuffix(*term.Command, "hold") {
 				require.Equal(t, new(int64(3)), term.ExitStatus.ExitCode)
 			} else if runtime.GOOS != "windows" {
 				require.Equal(t, new("SIGTERM"), term.ExitStatus.Signal)
@@ -296,7 +306,7 @@ func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
 	cancelled := map[acpterm.TerminalID]json.RawMessage{find(report.Held, "wait"): json.RawMessage("{}")}
 	require.Equal(t, cancelled, report.Cancelled)
 	require.Empty(t, report.Again)
-	require.Len(t, report.Refused, 3+5)
+	require.Len(t, report.Refused, 3+6)
 	for what, code := range report.Refused {
 		want := map[string]int{"session": acpterm.CodeResourceNotFound, "other": jsonrpc2.CodeMethodNotFound}[what]
 		if want == 0 {

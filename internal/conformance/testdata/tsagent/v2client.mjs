@@ -3,10 +3,10 @@
 //   node v2client.mjs PROMPT AGENT [ARG...]
 //
 // starts the agent, sends it the prompt and applies what it says of terminals until it is idle. Each terminal that can
-// be cancelled and has printed "cancel me" is. Then it tries what the agent has to refuse, and resumes the session from
+// be cancelled and has printed "cancel me" is, and so is the tool call "held". Then it tries what the agent has to refuse, and resumes the session from
 // its start, as a client that holds nothing. It prints as one JSON object: the terminals that it holds ("held", see
 // fold.mjs) and held after it resumed ("resumed"), the cancels that it sent ("cancelled") and whether they could be
-// sent again after the end ("again"), the codes of the refusals ("refused"), and the agent's exit code.
+// sent again after the end ("again"), the same of the tool call, with its last status ("toolCall"), the codes of the refusals ("refused"), and the agent's exit code.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +25,7 @@ import { Terminals } from "./fold.mjs";
 const [prompt, command, ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
 const exited = once(child, "exit");
-const report = { cancelled: {}, again: [] };
+const report = { cancelled: {}, again: [], toolCall: {} };
 
 /** Applies what the agent says until it is idle. */
 async function applyUntilIdle(session, terminals) {
@@ -33,6 +33,10 @@ async function applyUntilIdle(session, terminals) {
     const { kind, update } = await session.nextUpdate();
     if (kind === "stop") return;
     terminals.apply(update);
+    if (update.toolCallId === "held") {
+      report.toolCall.status = update.status ?? report.toolCall.status;
+      if (session.canCancelToolCall("held")) report.toolCall.answer ??= session.cancelToolCall("held");
+    }
     if (!SessionUpdate.isTerminalUpdate(update) && !SessionUpdate.isTerminalOutputChunk(update)) continue;
     const id = update.terminalId;
     const { output } = terminals.toJSON()[id];
@@ -64,6 +68,8 @@ async function converse(agent) {
       report.cancelled[id] = await answer;
       if (session.canCancelTerminal(id)) report.again.push(id);
     }
+    report.toolCall.answer = await report.toolCall.answer;
+    report.toolCall.again = session.canCancelToolCall("held");
     const cancel = (ids) => codeOf(agent.request(methods.agent.terminal.cancel, { sessionId, ...ids }));
     report.refused = {
       unknown: await cancel({ terminalId: "none" }),

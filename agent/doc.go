@@ -36,8 +36,7 @@
 // client's terminals if they are available, and otherwise falls back to an [acpterm.Manager] in the agent. In the
 // latter case, commands are shown as specified by ACP v2, using the _meta convention for v1, or as plain text. Run also
 // sends the updates for the tool call. Be sure to create the Terminals before the connection, because the connection's
-// handler must see initialize and must serve terminal/cancel and
-// tool_call/cancel.
+// handler must see initialize and must serve terminal/cancel and tool_call/cancel.
 //
 //	ts := agent.NewTerminals(m, nil)
 //	conn := jsonrpc2.NewConn(ctx, stream, ts.Handler(handler))

@@ -73,12 +73,13 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	} else {
 		e.escape()
 	}
-	pieces := [][]byte{append(append(appendResponse(nil, id), `"result":`...), beforeText...)}
-	size := len(pieces[0])
-	for _, b := range append(e.blocks, block{json: append(encode(e.start)[len(beforeText):], "}\n"...)}) {
-		pieces = append(pieces, b.json)
-		size += len(b.json)
+	head := append(append(appendResponse(nil, id), `"result":`...), beforeText...)
+	tail := append(encode(e.start)[len(beforeText):], "}\n"...)
+	pieces, size := append(make([][]byte, 0, len(e.blocks)+2), head), len(head)+len(tail)
+	for _, b := range e.blocks {
+		pieces, size = append(pieces, b.json), size+len(b.json)
 	}
+	pieces = append(pieces, tail)
 	switch {
 	case size > MaxLine:
 		return ErrTooLong

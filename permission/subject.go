@@ -27,12 +27,11 @@ type Subject struct {
 	Command, Cwd string
 	// TerminalID is the agent's terminal for the command, or empty if it is not known yet.
 	TerminalID acpterm.TerminalID
-	// Raw is the whole subject as JSON, or nil if there is none. It is all that is known about a subject of another
-	// type.
+	// Raw is the whole subject as JSON, or nil without a subject. For other types, only Raw is known.
 	Raw json.RawMessage
 }
 
-// readV2 reads the members that v2 has in place of v1's toolCall.
+// readV2 reads the members of v2 that replace v1's toolCall.
 func (r *Request) readV2(o object) {
 	r.Title, r.Description = o.text("title", true), o.optional("description")
 	raw := o.members["subject"]

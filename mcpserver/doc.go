@@ -1,0 +1,2 @@
+// Package mcpserver serves the terminals of an acpterm.Manager to MCP clients.
+package mcpserver

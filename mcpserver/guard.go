@@ -34,7 +34,9 @@ const path = "/mcp"
 // serveEntry passes a request to its entry.
 func serveEntry(w http.ResponseWriter, r *http.Request) { entryOf(r).serve(w, r) }
 
-func entryOf(r *http.Request) *Entry { return auth.TokenInfoFromContext(r.Context()).Extra[entryKey].(*Entry) }
+func entryOf(r *http.Request) *Entry {
+	return auth.TokenInfoFromContext(r.Context()).Extra[entryKey].(*Entry)
+}
 
 // verify implements auth.TokenVerifier.
 func (l *Listener) verify(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {

@@ -1,12 +1,13 @@
 package mcpserver
 
-// The server: one session of the Manager for each MCP session.
+// The server: it opens a session of the Manager for each MCP session, and closes all of them.
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -15,11 +16,51 @@ import (
 
 // Options configures a Server. The zero value is ready to use.
 type Options struct {
-	// Session specifies the options of each session, such as its roots and its policy. If nil, the Manager's apply.
+	// Session specifies the options of every session, such as its roots and its policy. If nil, those of the Manager
+	// apply. In any case, HeadBytes is at least a quarter of MaxText, so that the beginning of long output can be shown.
 	Session *acpterm.SessionOptions
+
+	// MaxText is the maximum number of bytes of output in a result. Longer output is cut in the middle. The default is
+	// 16 KiB, and values below 1 KiB count as 1 KiB.
+	MaxText int
+
+	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to
+	// it. The default is 10 minutes. Note that clients have a limit of their own, often one minute.
+	MaxWait time.Duration
+
+	// Instructions is shown to the model by most clients, after a few sentences about the tools.
+	Instructions string
+
+	// Version is the version of the program that is reported to the client. It may be empty.
+	Version string
+
+	// Logger receives what happens on the connections, at level Info and above. By default, nothing is logged.
+	Logger *slog.Logger
 }
 
-// A Server serves a Manager's terminals to MCP clients. Callers should call Close when done.
+// The defaults and bounds of Options.
+const (
+	defaultMaxText = 16 << 10
+	minText        = 1 << 10
+	defaultMaxWait = 10 * time.Minute
+)
+
+func (o *Options) maxText() int {
+	if o.MaxText == 0 {
+		return defaultMaxText
+	}
+	return max(o.MaxText, minText)
+}
+
+func (o *Options) maxWait() time.Duration {
+	if o.MaxWait <= 0 {
+		return defaultMaxWait
+	}
+	return o.MaxWait
+}
+
+// A Server serves a Manager's terminals to MCP clients. Callers should call Close when done, before they close the
+// Manager.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Server struct {
@@ -41,73 +82,43 @@ func New(m *acpterm.Manager, opts *Options) *Server {
 }
 
 // Run serves one MCP session on a transport, until the client ends it or ctx is done. When Run returns, the terminals
-// of the session have been released. Run may be called several times, also concurrently. After Close, it returns an
-// error of kind ErrClosing.
+// of the session have been released, and their processes are gone. It returns nil if the client ended the session, the
+// cause of ctx if it is done, and otherwise the error of the transport or an *acpterm.Error, for example of kind
+// ErrClosing after Close. Run may be called more than once, and concurrently.
 func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
-	session, err := s.open(ctx)
+	c, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer session.close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(session.ctx, cancel)()
-	return session.server.Run(ctx, t)
+	stop := context.AfterFunc(ctx, c.cancel)
+	defer stop()
+	err = c.server.Run(c.ctx, t)
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case c.ctx.Err() != nil:
+		err = closing("serve")
+	}
+	return errors.Join(err, c.close())
 }
 
-// Close ends all sessions and waits until their terminals are released. Later sessions are refused. Subsequent calls
-// wait too. The Manager is not closed.
+// Close ends all sessions, releases their terminals and waits until the processes are gone. It returns the joined
+// errors of the releases. Later sessions are refused. Subsequent calls wait, too. The Manager stays open.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	var all []*session
-	for session := range s.sessions {
-		all = append(all, session)
+	all := make([]*session, 0, len(s.sessions))
+	for c := range s.sessions {
+		all = append(all, c)
 	}
 	s.mu.Unlock()
-	var closing sync.WaitGroup
 	errs := make([]error, len(all))
-	for i, session := range all {
-		closing.Go(func() { errs[i] = session.close() })
+	var ends sync.WaitGroup
+	for i, c := range all {
+		ends.Go(func() { errs[i] = c.close() })
 	}
-	closing.Wait()
+	ends.Wait()
 	return errors.Join(errs...)
 }
 
-// session is one MCP session, which is one session of the Manager.
-type session struct {
-	id     acpterm.SessionID
-	server *mcp.Server
-	ctx    context.Context // done when the session begins to close
-	close  func() error    // releases the terminals, and waits until they are gone
-}
-
-// open opens a session with an ID that nobody else knows.
-func (s *Server) open(context.Context) (*session, error) {
-	id := acpterm.SessionID("mcp_" + rand.Text())
-	if err := s.manager.OpenSession(id, s.options.Session); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &session{id: id, ctx: ctx}
-	c.close = sync.OnceValue(func() error {
-		cancel()
-		err := s.manager.CloseSession(context.Background(), id)
-		s.mu.Lock()
-		delete(s.sessions, c)
-		s.mu.Unlock()
-		return err
-	})
-	c.server = mcp.NewServer(&mcp.Implementation{Name: "acpterm"}, nil)
-	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.sessions[c] = true
-	}
-	s.mu.Unlock()
-	if closed {
-		c.close()
-		return nil, &acpterm.Error{Op: "open session", Kind: acpterm.ErrClosing}
-	}
-	return c, nil
-}
+func closing(op string) error { return &acpterm.Error{Op: op, Kind: acpterm.ErrClosing} }

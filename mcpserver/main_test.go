@@ -1,0 +1,62 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+// connect serves a session of a Server in this process, and returns its client.
+func connect(t *testing.T, s *Server, options *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	served := make(chan error, 1)
+	go func() { served <- s.Run(context.Background(), there) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
+	session, err := client.Connect(t.Context(), here, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		session.Close()
+		require.NoError(t, <-served)
+	})
+	return session
+}
+
+// newServer returns a Server with a Manager of its own, and checks in the end that no process is left.
+func newServer(t *testing.T, manager *acpterm.Options, options *Options) *Server {
+	t.Helper()
+	s := New(acptermtest.NewManager(t, manager), options)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// call calls a tool that succeeds, and returns its structured result and its text.
+func call[Out any](t *testing.T, s *mcp.ClientSession, tool string, arguments any) (Out, string) {
+	t.Helper()
+	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	require.NoError(t, err)
+	require.False(t, result.IsError, textOf(result))
+	var out Out
+	encoded, err := json.Marshal(result.StructuredContent)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(encoded, &out))
+	return out, textOf(result)
+}
+
+// fails calls a tool that fails, and returns the text.
+func fails(t *testing.T, s *mcp.ClientSession, tool string, arguments any) string {
+	t.Helper()
+	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	require.NoError(t, err)
+	require.True(t, result.IsError, textOf(result))
+	return textOf(result)
+}

@@ -73,7 +73,7 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 	token := rand.Text()
 	if agent.http {
 		e.Type = "http"
-		e.URL = "http://" + l.addr + path
+		e.URL = "http://" + l.addr + urlPath
 		e.Headers = []Header{{Name: "Authorization", Value: "Bearer " + token}}
 	} else if err := e.setRelay(agent.version, token); err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)

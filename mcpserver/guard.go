@@ -24,12 +24,12 @@ const entryKey = "entry"
 func (l *Listener) handler(c *connections) http.Handler {
 	admit := auth.RequireBearerToken(l.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
-	mux.Handle(path, admit(c.limit(l.readBody(http.HandlerFunc(serveEntry)))))
+	mux.Handle(urlPath, admit(c.limit(l.readBody(http.HandlerFunc(serveEntry)))))
 	return l.checkHost(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// path is the URL path of MCP.
-const path = "/mcp"
+// urlPath is the path of MCP.
+const urlPath = "/mcp"
 
 // serveEntry passes a request to its entry.
 func serveEntry(w http.ResponseWriter, r *http.Request) { entryOf(r).serve(w, r) }

@@ -78,7 +78,6 @@ func refuse(w http.ResponseWriter, reason string, code int) {
 func (l *Listener) readBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, l.options.MaxBody))
-		http.NewResponseController(w).SetReadDeadline(time.Time{})
 		var tooLong *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLong):
@@ -89,6 +88,7 @@ func (l *Listener) readBody(next http.Handler) http.Handler {
 			// Only versions of MCP before 2025-06-18 have batches. One could contain tens of thousands of calls.
 			refuse(w, "batches are not supported", http.StatusBadRequest)
 		default:
+			http.NewResponseController(w).SetReadDeadline(time.Time{})
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			next.ServeHTTP(w, r)
 		}

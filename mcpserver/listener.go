@@ -22,6 +22,7 @@ const (
 	headerTimeout = 5 * time.Second // also for a relay's token
 	bodyTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second
+	lastTimeout   = 5 * time.Second // of the last responses to a relay
 	keepTimeout   = 2 * time.Minute // of a connection without a request
 	maxHeader     = 16 << 10
 

@@ -5,7 +5,9 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,31 +33,42 @@ const maxUnanswered = 1024
 
 var errUnanswered = errors.New("too many requests are unanswered")
 
-// limitedTransport closes the connections of another transport once too many requests are unanswered.
-type limitedTransport struct{ mcp.Transport }
+// A relayTransport is a relay's connection as the transport of one MCP session.
+type relayTransport struct {
+	conn    net.Conn
+	maxLine int
+}
 
-func (t limitedTransport) Connect(ctx context.Context) (mcp.Connection, error) {
-	conn, err := t.Transport.Connect(ctx)
+func (t relayTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	messages := &mcp.IOTransport{Reader: t.conn, Writer: t.conn, MaxLineLength: t.maxLine}
+	c, err := messages.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &limitedConnection{Connection: conn}, nil
+	return &relayConnection{Connection: c, conn: t.conn}, nil
 }
 
-type limitedConnection struct {
+type relayConnection struct {
 	mcp.Connection
+	conn       net.Conn
 	unanswered atomic.Int64
 }
 
-func (c *limitedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+// Read fails once too many requests are unanswered. After its failure, the last responses have to be read soon, because
+// the SDK waits until they are written.
+func (c *relayConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && c.unanswered.Add(1) > maxUnanswered {
-		return nil, errUnanswered
+		err = errUnanswered
 	}
-	return msg, err
+	if err != nil {
+		c.conn.SetWriteDeadline(time.Now().Add(lastTimeout))
+		return nil, err
+	}
+	return msg, nil
 }
 
-func (c *limitedConnection) Write(ctx context.Context, msg jsonrpc.Message) error {
+func (c *relayConnection) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, msg)
 	if _, ok := msg.(*jsonrpc.Response); ok {
 		c.unanswered.Add(-1)

@@ -4,11 +4,8 @@ package mcpserver
 
 import (
 	"context"
-	"io"
 	"net"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
@@ -68,11 +65,5 @@ func (e *Entry) serveRelay(conn net.Conn) {
 	defer e.remove(k)
 	defer k.session.close()
 	defer context.AfterFunc(k.session.ctx, func() { conn.Close() })()
-	t := &mcp.IOTransport{Reader: conn, Writer: writeCloser{conn}, MaxLineLength: int(e.listener.options.MaxBody)}
-	k.session.server.Run(context.Background(), limitedTransport{t})
+	k.session.server.Run(context.Background(), relayTransport{conn, int(e.listener.options.MaxBody)})
 }
-
-// writeCloser is the writing half of a connection, whose reading half closes it.
-type writeCloser struct{ io.Writer }
-
-func (writeCloser) Close() error { return nil }

@@ -134,10 +134,10 @@ func (e *Entry) open() (*link, error) {
 	}
 	s, err := e.server.open(context.Background())
 	if err != nil {
-		e.remove(nil)
+		e.release()
 		return nil, err
 	}
-	k := &link{entry: e, session: s, requests: 1}
+	k := &link{entry: e, session: s, done: make(chan struct{}), requests: 1}
 	e.mu.Lock()
 	closed := e.closed
 	e.links[k] = true
@@ -169,12 +169,20 @@ func (e *Entry) reserve() error {
 // remove forgets a session whose terminals have been released.
 func (e *Entry) remove(k *link) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if k != nil && k.idle != nil {
+	if k.idle != nil {
 		k.idle.Stop()
 	}
 	delete(e.links, k)
+	e.mu.Unlock()
+	e.release()
+	close(k.done)
+}
+
+// release ends what reserve began.
+func (e *Entry) release() {
+	e.mu.Lock()
 	e.count--
+	e.mu.Unlock()
 	e.busy.Done()
 }
 

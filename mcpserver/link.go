@@ -15,6 +15,7 @@ import (
 type link struct {
 	entry   *Entry
 	session *session
+	done    chan struct{} // closed when everything has been released
 
 	// Guarded by entry.mu.
 	requests int         // open HTTP requests
@@ -77,6 +78,7 @@ func (e *Entry) serveNext(w http.ResponseWriter, r *http.Request, id string) {
 	if r.Method == http.MethodDelete {
 		// The SDK would wait for pending calls first, which may be waiting for commands.
 		k.session.close()
+		<-k.done // soon, because no call has anything left to wait for
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

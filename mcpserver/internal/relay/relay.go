@@ -49,18 +49,20 @@ func run(path, token string, in io.Reader, out io.Writer) error {
 	if _, err := io.WriteString(conn, token); err != nil {
 		return fmt.Errorf("send the token: %w", err)
 	}
-	sent := make(chan struct{})
+	ended := make(chan struct{}) // closed at the end of in
 	go func() {
-		io.Copy(conn, in)
+		_, err := io.Copy(conn, in)
 		conn.CloseWrite()
-		close(sent)
+		if err == nil {
+			close(ended)
+		}
 	}()
 	n, err := io.Copy(out, conn)
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	select {
-	case <-sent:
+	case <-ended:
 		return nil
 	default:
 	}

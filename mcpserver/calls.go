@@ -155,7 +155,7 @@ func (c *session) output(_ context.Context, _ *mcp.CallToolRequest, in outputInp
 	}
 	part, ok := map[string]show{"": showEnds, "ends": showEnds, "start": showStart, "end": showEnd}[in.Show]
 	if !ok {
-		return nil, commandResult{}, advice(errors.New(`show must be "ends", "start" or "end"`))
+		return nil, commandResult{}, errors.New(`show is not "ends", "start" or "end"`)
 	}
 	return c.describe(t, readState(t), in.Offset, in.MaxBytes, part)
 }

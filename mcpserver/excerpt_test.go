@@ -113,12 +113,12 @@ func TestCharactersAndSequencesSplitAcrossReadsStayWhole(t *testing.T) {
 
 func TestModelsReadPlainText(t *testing.T) {
 	for written, want := range map[string]string{
-		`\033[1;31mred\033[0m\r\n`: "red\n",
-		`10%%\r50%%\r100%%\n`:      "100%\n",
-		`\033]0;title\007text`:     "text",
-		`bo\bold x\bxx`:            "bold xx",
-		`a\000b\001\tc`:            "ab\tc",
-		`\377\376 bad`:             "\uFFFD\uFFFD bad",
+		`\033[1;31mred\033[0m\r\n`:                 "red\n",
+		`10%%\r50%%\r100%%\n`:                      "100%\n",
+		`\033]0;title\007text`:                     "text",
+		`bo\bold x\bxx`:                            "bold xx",
+		`a\000b\001\tc`:                            "ab\tc",
+		`\377\376 bad`:                             "\uFFFD\uFFFD bad",
 		`\033]8;;http://a\033\\link\033]8;;\033\\`: "link",
 		``: "",
 	} {

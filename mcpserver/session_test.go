@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -42,11 +43,11 @@ func quick() *acpterm.Options {
 
 // The Manager of newServer checks that no process is left; these tests end sessions while a call waits.
 func TestSessionEnds(t *testing.T) {
-	for name, end := range map[string]func(*mcp.ClientSession, *Server, *acpterm.Manager, context.CancelFunc){
-		"by the client":  func(c *mcp.ClientSession, _ *Server, _ *acpterm.Manager, _ context.CancelFunc) { c.Close() },
-		"by the context": func(_ *mcp.ClientSession, _ *Server, _ *acpterm.Manager, cancel context.CancelFunc) { cancel() },
-		"by Close":       func(_ *mcp.ClientSession, s *Server, _ *acpterm.Manager, _ context.CancelFunc) { s.Close() },
-		"by the Manager": func(_ *mcp.ClientSession, _ *Server, m *acpterm.Manager, _ context.CancelFunc) { m.Close() },
+	for name, end := range map[string]func(net.Conn, *Server, *acpterm.Manager, context.CancelFunc){
+		"by the client":  func(c net.Conn, _ *Server, _ *acpterm.Manager, _ context.CancelFunc) { c.Close() },
+		"by the context": func(_ net.Conn, _ *Server, _ *acpterm.Manager, cancel context.CancelFunc) { cancel() },
+		"by Close":       func(_ net.Conn, s *Server, _ *acpterm.Manager, _ context.CancelFunc) { s.Close() },
+		"by the Manager": func(_ net.Conn, _ *Server, m *acpterm.Manager, _ context.CancelFunc) { m.Close() },
 	} {
 		for _, version := range versions {
 			t.Run(name+" "+version, func(t *testing.T) {
@@ -54,10 +55,16 @@ func TestSessionEnds(t *testing.T) {
 				s := New(m, nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				here, there := mcp.NewInMemoryTransports()
+				near, far := net.Pipe()
+				here, there := &mcp.IOTransport{Reader: near, Writer: near}, &mcp.IOTransport{Reader: far, Writer: far}
 				served := make(chan error, 1)
 				go func() { served <- s.Run(ctx, there) }()
-				client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil)
+				waiting := make(chan bool, 1000)
+				client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, &mcp.ClientOptions{
+					ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+						waiting <- true
+					},
+				})
 				c, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
 				require.NoError(t, err)
 				defer c.Close()
@@ -66,12 +73,13 @@ func TestSessionEnds(t *testing.T) {
 				waited := make(chan struct{})
 				go func() {
 					defer close(waited)
-					c.CallTool(t.Context(), &mcp.CallToolParams{
-						Name: "wait", Arguments: object{"id": r.ID, "wait_ms": 600_000},
-					})
+					params := &mcp.CallToolParams{Name: "wait", Arguments: object{"id": r.ID, "wait_ms": 600_000}}
+					params.SetProgressToken(1)
+					c.CallTool(t.Context(), params)
 				}()
 				terminal := m.Terminals()[0]
-				end(c, s, m, cancel)
+				<-waiting
+				end(near, s, m, cancel)
 				if name == "by the Manager" {
 					<-waited
 					c.Close()

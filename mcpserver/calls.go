@@ -132,15 +132,21 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	return c.describe(t, r, offset, in.MaxBytes, showEnds)
 }
 
-// awaitMatch waits until a line matches, the output ends or limit has passed. With a limit of 0, it looks at the output
-// that exists.
+// awaitMatch waits until a line matches, both the command and its output have ended, or limit has passed. Processes that
+// the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
+// output that exists.
 func (c *session) awaitMatch(
 	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool, limit time.Duration,
 ) (string, *bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	line, found := awaitLine(ctx, t, offset, match)
-	if !found { // output that arrived at the last moment, or a limit of 0
+	if !found && ctx.Err() == nil { // the output has ended, usually just before the command
+		select {
+		case <-t.Done():
+		case <-ctx.Done():
+		}
+	} else if !found { // a limit of 0, or output that arrived at the last moment
 		line, found = awaitLine(&unwaiting{}, t, offset, match)
 	}
 	return line, &found
@@ -155,7 +161,7 @@ func (c *session) output(_ context.Context, _ *mcp.CallToolRequest, in outputInp
 	}
 	part, ok := map[string]show{"": showEnds, "ends": showEnds, "start": showStart, "end": showEnd}[in.Show]
 	if !ok {
-		return nil, commandResult{}, advice(errors.New(`show must be "ends", "start" or "end"`))
+		return nil, commandResult{}, errors.New(`show is not "ends", "start" or "end"`)
 	}
 	return c.describe(t, readState(t), in.Offset, in.MaxBytes, part)
 }

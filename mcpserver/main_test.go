@@ -1,8 +1,10 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -10,20 +12,34 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
+
+// versions are those of MCP in which questions travel differently.
+var versions = []string{"2025-11-25", "2026-07-28"}
 
 // connect serves a session of a Server in this process, and returns its client.
 func connect(t *testing.T, s *Server, options *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	return connectVersion(t, s, options, "")
+}
+
+func connectVersion(t *testing.T, s *Server, options *mcp.ClientOptions, version string) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	served := make(chan error, 1)
 	go func() { served <- s.Run(context.Background(), there) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
-	session, err := client.Connect(t.Context(), here, nil)
+	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	require.NoError(t, err)
+	require.Equal(t, cmp.Or(version, versions[1]), session.InitializeResult().ProtocolVersion)
 	t.Cleanup(func() {
 		session.Close()
-		require.NoError(t, <-served)
+		if err := <-served; !errors.Is(err, acpterm.ErrClosing) { // the test may have closed the Server
+			require.NoError(t, err)
+		}
 	})
 	return session
 }

@@ -39,7 +39,7 @@ func plainLine(line string) string {
 
 func isDropped(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// shorten returns text without control characters, cut to about limit bytes. A cut is marked.
+// shorten returns text without control characters, cut to about limit bytes. The middle is cut, and the cut is marked.
 func shorten(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		if isDropped(r) {
@@ -50,8 +50,12 @@ func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
+	from, to := limit/2, len(text)-limit/2
+	for !utf8.RuneStart(text[from]) {
+		from--
 	}
-	return text[:limit] + "[…]"
+	for !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[:from] + "[…]" + text[to:]
 }

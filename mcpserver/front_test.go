@@ -199,7 +199,15 @@ func (f *front) initialize(e *Entry) string {
 	return id
 }
 
-// child is a program that a test runs.
+// actAsChild lets the test binary act as a relay, as a host's executable does, or as another program that a test runs.
+func actAsChild() {
+	RunRelay()
+	if len(os.Args) > 2 && os.Args[1] == "child" {
+		child(os.Args[2], os.Args[3:])
+		os.Exit(0)
+	}
+}
+
 func child(which string, args []string) {
 	switch which {
 	case "agent": // ENTRY: an agent that starts a command in the background and does not end

@@ -15,7 +15,7 @@ import (
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
-func TestMain(m *testing.M) { racetest.Main(m) }
+func TestMain(m *testing.M) { actAsChild(); racetest.Main(m) }
 
 // versions are those of MCP in which questions travel differently.
 var versions = []string{"2025-11-25", "2026-07-28"}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,11 +43,12 @@ type Entry struct {
 	key      [sha256.Size]byte
 	handler  *mcp.StreamableHTTPHandler
 
+	slots chan struct{} // semaphore of sessions, including those being opened and closed
+
 	mu     sync.Mutex
 	closed bool
 	links  map[*link]bool
-	count  int            // sessions, including those being opened and closed
-	busy   sync.WaitGroup // the same
+	busy   sync.WaitGroup // the sessions in slots
 }
 
 // A Header is an HTTP header to set in requests (schema type HttpHeader).
@@ -69,7 +71,10 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 	if name == "" {
 		name = "acpterm"
 	}
-	e := &Entry{Name: name, server: s, listener: l, links: make(map[*link]bool)}
+	e := &Entry{
+		Name: name, server: s, listener: l,
+		links: make(map[*link]bool), slots: make(chan struct{}, l.options.MaxSessions),
+	}
 	token := rand.Text()
 	if agent.http {
 		e.Type = "http"
@@ -79,7 +84,10 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
 	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{MaxRequestBodyBytes: l.options.MaxBody})
-	return e, l.add(token, e)
+	if err := l.add(token, e); err != nil {
+		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
+	}
+	return e, nil
 }
 
 // setRelay sets the fields for stdio.
@@ -151,17 +159,22 @@ func (e *Entry) open() (*link, error) {
 	return k, nil
 }
 
-// reserve counts a session to be opened.
+// reserve counts a session to be opened. It waits a moment for one that is ending, because clients see its last response
+// before that.
 func (e *Entry) reserve() error {
+	timeout := time.NewTimer(slotTimeout)
+	defer timeout.Stop()
+	select {
+	case e.slots <- struct{}{}:
+	case <-timeout.C:
+		return errSessions
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
+		<-e.slots
 		return errRevoked
 	}
-	if e.count >= e.listener.options.MaxSessions {
-		return errSessions
-	}
-	e.count++
 	e.busy.Add(1)
 	return nil
 }
@@ -180,9 +193,7 @@ func (e *Entry) remove(k *link) {
 
 // release ends what reserve began.
 func (e *Entry) release() {
-	e.mu.Lock()
-	e.count--
-	e.mu.Unlock()
+	<-e.slots
 	e.busy.Done()
 }
 

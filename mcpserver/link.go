@@ -35,8 +35,7 @@ func (e *Entry) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveFirst serves a request that opens an MCP session. The session ends when its transport, its session of the
-// Manager, or its entry does.
+// serveFirst serves a request that opens an MCP session.
 func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
 	k, err := e.open()
 	switch {
@@ -50,7 +49,12 @@ func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no session can be opened", http.StatusServiceUnavailable)
 		return
 	}
+	defer e.settle(k)
 	e.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, k.session.server)))
+}
+
+// settle makes a session end with any of what it consists of, after its first request.
+func (e *Entry) settle(k *link) {
 	transport := k.transport()
 	if transport == nil { // it was not initialized, or is over
 		k.session.close()

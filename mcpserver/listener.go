@@ -21,8 +21,9 @@ import (
 const (
 	headerTimeout = 5 * time.Second // also for a relay's token
 	bodyTimeout   = 10 * time.Second
-	writeTimeout  = 30 * time.Second
+	writeTimeout  = 10 * time.Second
 	lastTimeout   = 5 * time.Second // of the last responses to a relay
+	slotTimeout   = time.Second     // of a session to end, so that another can begin
 	keepTimeout   = 2 * time.Minute // of a connection without a request
 	maxHeader     = 16 << 10
 
@@ -146,7 +147,7 @@ func (l *Listener) add(token string, e *Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return fmt.Errorf("mcpserver: Entry: %w", net.ErrClosed)
+		return net.ErrClosed
 	}
 	e.key = sha256.Sum256([]byte(token))
 	l.entries[e.key] = e

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func TestDeleteDoesNotWaitForCalls(t *testing.T) {
 
 func TestIdleSessionsEnd(t *testing.T) {
 	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{IdleTimeout: time.Second})
+	f := newFront(t, blocking, ListenOptions{IdleTimeout: 2 * time.Second})
 	e := f.entry(agentHTTP)
 	listening := f.connect(e)
 	kept := f.start(listening)
@@ -136,6 +137,17 @@ func TestIdleSessionsEnd(t *testing.T) {
 	require.Error(t, s.Ping(t.Context(), nil))
 	require.Equal(t, acpterm.StateRunning, kept.Info().State)
 	require.NoError(t, listening.Ping(t.Context(), nil))
+}
+
+func TestIPv6(t *testing.T) {
+	t.Parallel()
+	probe, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6")
+	}
+	probe.Close()
+	f := newFront(t, blocking, ListenOptions{Addr: "[::1]:0"})
+	require.NoError(t, f.connect(f.entry(agentHTTP)).Ping(t.Context(), nil))
 }
 
 func TestInvalidOptions(t *testing.T) {

@@ -68,6 +68,22 @@ func TestSocketFlood(t *testing.T) {
 	}
 }
 
+func TestCloseDoesNotWaitForReaders(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	conn := dialSocket(t, e)
+	_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n")
+	require.NoError(t, err)
+	for i := range maxUnanswered / 2 { // the responses do not fit into the socket's buffer
+		_, err = fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":"%d","method":"tools/list"}`+"\n", i)
+		require.NoError(t, err)
+	}
+	_, err = conn.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+}
+
 func TestSocketTooManyWithoutToken(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})

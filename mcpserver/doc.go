@@ -37,6 +37,21 @@
 // package view. The marks are text like the output, which could contain the same words; the fields of the structured
 // result are not.
 //
+// # ACP clients
+//
+// An ACP client offers a Server to its agent in session/new, session/load and session/resume. Server.Entry returns an
+// element of mcpServers. It is for HTTP on this machine or, if the agent does not support that, for a relay program that
+// the agent starts:
+//
+//	l, err := mcpserver.Listen(nil) // one for the whole program
+//	entry, err := s.Entry(l, "", initializeResult)
+//	conn.Call(ctx, "session/new", object{"cwd": project, "mcpServers": []any{entry}}, &session)
+//	entry.Close() // when the agent's session is closed: ends its MCP sessions
+//	l.Close()
+//
+// Each entry has a token, without which nothing can connect. Other users of this machine cannot read the token, nor can
+// web pages. Programs of the same user can, as they can do anything else that this user may do.
+//
 // # Approval
 //
 // If a policy asks about a command, Options.Approve of the Manager answers. AskClient is such a function for programs

@@ -57,7 +57,7 @@ type Header struct {
 	Value string `json:"value"`
 }
 
-// Entry returns an entry with a new token, through which an agent can open MCP sessions of s until the entry is closed.
+// Entry returns an entry with a new token. An agent can open MCP sessions of s with it until the entry is closed.
 // initialize is the agent's response to initialize. The entry is for HTTP if the agent supports it, and otherwise for
 // stdio. name is the name that the agent gives the Server, usually as a prefix of the tools; if empty, it is "acpterm".
 //
@@ -159,8 +159,8 @@ func (e *Entry) open() (*link, error) {
 	return k, nil
 }
 
-// reserve counts a session to be opened. It waits a moment for one that is ending, because clients see its last response
-// before that.
+// reserve counts a session to be opened. If there are too many, it waits a moment, because clients receive the last
+// response of a session before its end.
 func (e *Entry) reserve() error {
 	timeout := time.NewTimer(slotTimeout)
 	defer timeout.Stop()
@@ -197,7 +197,7 @@ func (e *Entry) release() {
 	e.busy.Done()
 }
 
-// agent is what an entry depends on.
+// agent holds the facts about an agent on which an entry depends.
 type agent struct {
 	version int // of ACP
 	http    bool

@@ -103,7 +103,7 @@ type connections struct {
 	open       map[*Entry]int // number of admitted connections
 }
 
-// add adds a connection that has not sent a token. If there are too many, it closes the oldest one.
+// add adds a new connection, without a token so far. If there are too many, it closes the oldest one.
 func (c *connections) add(conn net.Conn) {
 	if oldest := c.push(conn); oldest != nil {
 		oldest.Close()

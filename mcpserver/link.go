@@ -19,7 +19,7 @@ type link struct {
 
 	// Guarded by entry.mu.
 	requests int         // open HTTP requests
-	idle     *time.Timer // runs while there are none
+	idle     *time.Timer // runs while requests is zero
 }
 
 // serve serves a request with the entry's token.
@@ -53,7 +53,8 @@ func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
 	e.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, k.session.server)))
 }
 
-// settle makes a session end with any of what it consists of, after its first request.
+// settle is called after the first request of a session. It ends the session of the Manager and the SDK's session when
+// either of them ends.
 func (e *Entry) settle(k *link) {
 	transport := k.transport()
 	if transport == nil { // it was not initialized, or is over
@@ -123,8 +124,8 @@ func (k *link) begin() bool {
 	return true
 }
 
-// end ends what begin began. The SDK's SessionTimeout would also end the session of a client that is listening for
-// messages.
+// end is called after a request, and starts the timer of idle sessions. The SDK's SessionTimeout would also end sessions
+// whose client is listening for messages.
 func (k *link) end() {
 	k.entry.mu.Lock()
 	defer k.entry.mu.Unlock()

@@ -45,7 +45,7 @@ type ListenOptions struct {
 	// is used by agents that cannot connect to HTTP servers. By default, acpterm-mcp-relay is looked up in PATH.
 	Relay string
 
-	// MaxSessions is the maximum number of MCP sessions of an Entry that are open at the same time. The default is 16.
+	// MaxSessions is the maximum number of open MCP sessions for each Entry. The default is 16.
 	MaxSessions int
 
 	// MaxBody is the maximum size in bytes of an HTTP request's body or a relay's line. The default is 2 MiB.
@@ -60,7 +60,7 @@ type ListenOptions struct {
 // tell an agent. Callers should call Close when done.
 //
 // HTTP requests must contain the token of an Entry, and a Host header with the listener's address or localhost. Requests
-// from web pages are refused. Connections that are slow or too many are closed.
+// from web pages are refused. Slow connections are closed, and so is the oldest without a token if there are too many.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Listener struct {
@@ -154,8 +154,8 @@ func (l *Listener) add(token string, e *Entry) error {
 	return nil
 }
 
-// find returns the entry of a token, or nil. The time that it takes depends on the hash of what was given, which tells
-// nothing about the tokens.
+// find returns the entry of a token, or nil. Its time depends only on the hash of the given token, and so reveals nothing
+// about the others.
 func (l *Listener) find(token string) *Entry {
 	key := sha256.Sum256([]byte(token))
 	l.mu.Lock()

@@ -1,6 +1,6 @@
 package mcpserver
 
-// Limits on what a client may have pending. The SDK has none.
+// Limits on pending requests. The SDK reads any number of them.
 
 import (
 	"context"
@@ -27,8 +27,8 @@ func limitCalls(max int64) mcp.Middleware {
 	}
 }
 
-// maxUnanswered is the number of requests without a response at which a stream is closed. Beyond limitCalls, they are
-// those whose response the client does not read.
+// maxUnanswered is the maximum number of requests on a relay's connection whose response has not been written. Since
+// limitCalls refuses most of them immediately, the client must have stopped reading.
 const maxUnanswered = 1024
 
 var errUnanswered = errors.New("too many requests are unanswered")

@@ -34,7 +34,7 @@ func newSocket() (*socket, error) {
 	return s, nil
 }
 
-// maxDir is the longest directory in which a socket's path has at most the 103 bytes that macOS allows.
+// maxDir is the maximum length of the directory. macOS limits the path of a socket to 103 bytes.
 const maxDir = 103 - len("/s")
 
 // checkPeer returns an error unless a connection's peer is a process of this user.

@@ -34,8 +34,8 @@ func Main() {
 	os.Exit(0)
 }
 
-// run copies in both directions, until the socket is closed by the other side or out by the agent. At the end of in, it
-// closes only its half of the connection, so that the last responses still arrive.
+// run copies in both directions, until the client closes the socket or the agent closes out. At the end of in, it closes
+// only its half of the connection, so that the last responses still arrive.
 func run(path, token string, in io.Reader, out io.Writer) error {
 	if path == "" || len(token) != tokenLength {
 		return fmt.Errorf("the variables %s and %s must be set: an ACP client passes them in mcpServers",

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
 // tokenOf returns the token of an HTTP entry.
@@ -196,6 +199,16 @@ func TestSlowClients(t *testing.T) {
 	e := f.entry(agentHTTP)
 	start := "POST /mcp HTTP/1.1\r\nHost: " + f.listener.addr + "\r\n"
 	whole := start + "Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 1000\r\n"
+	t.Run("a relay without a token", func(t *testing.T) {
+		t.Parallel()
+		if runtime.GOOS == "windows" {
+			t.Skip("it is a named pipe")
+		}
+		conn, err := net.Dial("unix", valueOf(f.entry(agentStdio), relay.SocketVariable))
+		require.NoError(t, err)
+		defer conn.Close()
+		io.Copy(io.Discard, conn) // until the listener closes it
+	})
 	for name, sent := range map[string]string{
 		"nothing": "", "half a header": start,
 		"half a body without a token": whole + "\r\n{",
@@ -226,8 +239,14 @@ func TestTooManyConnections(t *testing.T) {
 		defer conn.Close()
 		idle = append(idle, conn)
 	}
-	_, err := idle[0].Read(make([]byte, 1))
-	require.Error(t, err)
+	for _, conn := range idle[:maxUnadmitted] {
+		_, err := conn.Read(make([]byte, 1))
+		require.Error(t, err)
+	}
+	newest := idle[len(idle)-1]
+	require.NoError(t, newest.SetReadDeadline(time.Now()))
+	_, err := newest.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "the oldest is closed first")
 	require.NoError(t, s.Ping(t.Context(), nil))
 
 	id := f.initialize(other)

@@ -11,11 +11,9 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
@@ -265,29 +263,4 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	require.Equal(t, 1, refused)
 	require.NoError(t, s.Ping(t.Context(), nil))
-}
-
-func TestTooManyCalls(t *testing.T) {
-	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{})
-	s := f.connect(f.entry(agentStdio))
-	terminal := f.start(s)
-	var calls sync.WaitGroup
-	refused := make(chan error, 2*maxCalls)
-	for range 2 * maxCalls {
-		calls.Go(func() {
-			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{
-				Name: "wait", Arguments: object{"id": string(terminal.ID()), "wait_ms": 600_000},
-			})
-			if err != nil {
-				refused <- err
-			}
-		})
-	}
-	for range maxCalls {
-		require.ErrorContains(t, <-refused, "too many calls are pending")
-	}
-	require.NoError(t, terminal.Kill(t.Context()))
-	calls.Wait()
-	require.Empty(t, refused)
 }

@@ -231,7 +231,7 @@ func (c *session) terminal(id string) (*acpterm.Terminal, error) {
 	return t, nil
 }
 
-// readState returns the state of a command. Output that is read after it is whole if the command has ended.
+// readState returns the state of a command. If the command has ended, a later read of the output is complete.
 func readState(t *acpterm.Terminal) commandResult {
 	info := t.Info()
 	r := commandResult{ID: string(info.ID), State: info.State.String(), EndedBy: string(info.EndedBy)}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// asksByResult is the first version of MCP in which results carry questions.
+	// asksByResult is the first version of MCP with questions in results.
 	asksByResult = "2026-07-28"
 	// questionLimit is how long an unanswered question is kept.
 	questionLimit = 10 * time.Minute
@@ -49,7 +49,8 @@ func (c *session) create(
 	select {
 	case <-n.done:
 	case q := <-n.questions:
-		return nil, c.suspend(n, q), nil
+		result, err := c.suspend(n, q)
+		return nil, result, err
 	case <-ctx.Done():
 		n.cancel()
 		<-n.done
@@ -103,11 +104,19 @@ func (n *creation) ask(ss *mcp.ServerSession) func(context.Context, *mcp.ElicitP
 }
 
 // suspend returns a result with a question, and keeps the creation until the client repeats the call.
-func (c *session) suspend(n *creation, q *mcp.ElicitParams) *mcp.CallToolResult {
+func (c *session) suspend(n *creation, q *mcp.ElicitParams) (*mcp.CallToolResult, error) {
 	state := rand.Text()
 	c.mu.Lock()
-	c.pending[state] = n
+	full := len(c.pending) >= maxQuestions
+	if !full {
+		c.pending[state] = n
+	}
 	c.mu.Unlock()
+	if full {
+		n.cancel()
+		<-n.done
+		return nil, &acpterm.Error{Op: "create", Kind: acpterm.ErrQuota, Quota: "questions", Limit: maxQuestions}
+	}
 	expire := time.AfterFunc(questionLimit, n.cancel)
 	go func() {
 		<-n.done
@@ -116,7 +125,7 @@ func (c *session) suspend(n *creation, q *mcp.ElicitParams) *mcp.CallToolResult 
 		delete(c.pending, state)
 		c.mu.Unlock()
 	}()
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{questionName: q}, RequestState: state}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{questionName: q}, RequestState: state}, nil
 }
 
 // resume passes the answer in a repeated call to its creation. It returns nil if the call is a new one.

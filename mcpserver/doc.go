@@ -25,14 +25,14 @@
 //   - release does the same and forgets the command.
 //   - list lists the commands of the session.
 //
-// All of them return structured results besides text for the model. While a call waits, progress notifications carry the
+// All of them return structured results and text for the model. While a call waits, progress notifications carry the
 // latest lines, if the client asks for them. A client that cancels a call ends the call, but its command only if
 // kill_on_cancel was set. Errors that a model can correct are results, which tell the next step.
 //
 // # Output
 //
-// Models read plain text: escape sequences, control characters and text that was overwritten by a carriage return are
-// left out, and output longer than Options.MaxText is cut in the middle. Each cut is marked, with the offset to read on
+// Models read plain text: escape sequences, control characters and text overwritten after a carriage return are left
+// out, and output longer than Options.MaxText is cut in the middle. Each cut is marked, with the offset to read on
 // from. Offsets count the bytes that the command wrote. Nothing is left out of Terminal.Output, Terminal.Follow and
 // package view. The marks are text like the output, which could contain the same words; the fields of the structured
 // result are not.
@@ -55,5 +55,5 @@
 // # Approval
 //
 // If a policy asks about a command, Options.Approve of the Manager answers. AskClient is such a function for programs
-// without a user interface. It has the client ask its user.
+// without a user interface. It tells the client to ask its user.
 package mcpserver

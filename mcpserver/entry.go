@@ -155,7 +155,6 @@ func (e *Entry) open() (*link, error) {
 		e.remove(k)
 		return nil, errRevoked
 	}
-	s.server.AddReceivingMiddleware(limitCalls(maxCalls))
 	return k, nil
 }
 

@@ -3,7 +3,6 @@ package mcpserver
 // Errors as results of tools: what went wrong, and the next step for the model.
 
 import (
-	"context"
 	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,20 +59,6 @@ func nextStep(err error) string {
 		return "Its output can still be read."
 	}
 	return "Tell the user about this error if it happens again."
-}
-
-// correctable is middleware for the errors that the SDK finds in arguments: it adds the next step, and bounds the text,
-// which quotes the arguments.
-func (c *session) correctable(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		result, err := next(ctx, method, req)
-		if call, ok := result.(*mcp.CallToolResult); ok && call != nil && call.IsError {
-			if _, ok := errors.AsType[advised](call.GetError()); !ok {
-				call.Content = text(shorten(textOf(call), maxErrorText) + "\nCorrect the arguments, and try again.").Content
-			}
-		}
-		return result, err
-	}
 }
 
 func textOf(r *mcp.CallToolResult) (all string) {

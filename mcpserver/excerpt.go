@@ -1,6 +1,6 @@
 package mcpserver
 
-// Excerpts of output: what a result shows of it, from an offset on. Offsets count the bytes that the command wrote.
+// Excerpts of output for results, from an offset on. Offsets count the bytes that the command wrote.
 
 import (
 	"context"
@@ -26,6 +26,8 @@ const (
 const (
 	// headShare is the part of an excerpt, as 1/headShare, that shows the beginning.
 	headShare = 4
+	// maxHidden is how many bytes of an escape sequence are left out without a mark. An unfinished one hides everything.
+	maxHidden = 1 << 10
 	// leadIn is how much output before the offset is read, to know of an escape sequence that begins there.
 	leadIn = 1 << 10
 )
@@ -35,8 +37,8 @@ type excerpt struct {
 	text    string
 	offset  int64 // where the text begins
 	next    int64 // where to read on
-	omitted int64 // bytes between offset and next that are not in text, but can be read
-	lost    int64 // bytes that are no longer kept
+	omitted int64 // bytes left out between offset and next, which can be read
+	lost    int64 // bytes dropped by the terminal
 	more    bool  // there is output after next
 }
 
@@ -57,8 +59,8 @@ func readOutput(t *acpterm.Terminal, offset int64, limit int, part show) excerpt
 	return e
 }
 
-// screenOutput is readOutput for a PTY, whose text is not a part of what the command wrote: it shows all of the text if
-// anything was written after the offset.
+// screenOutput is readOutput for a PTY, whose text differs from the written bytes: it shows all of the text if anything
+// was written after the offset.
 func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show, size int) excerpt {
 	if offset > 0 && offset == total {
 		return excerpt{offset: total, next: total}
@@ -66,7 +68,7 @@ func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show
 	text := t.Output().Output
 	pieces := func(yield func(piece) bool) {
 		s := splitter{size: size, at: 0}
-		_ = s.add(text, yield) && s.flush(yield)
+		_ = s.add(text, yield) && s.end(yield)
 	}
 	e := collect(pieces, 0, limit, part, false)
 	e.next = total
@@ -77,7 +79,7 @@ func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show
 type piece struct {
 	from, to int64
 	text     string
-	lost     bool // the bytes are no longer kept, and text marks that
+	lost     bool // text is a mark for bytes dropped by the terminal
 }
 
 // collect joins pieces to an excerpt.
@@ -92,7 +94,7 @@ func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumab
 	}
 	var head strings.Builder
 	var tail []piece
-	var omitted piece // the range that is left out
+	var omitted piece // the range to leave out
 	inHead, tailSize := true, 0
 	for p := range pieces {
 		if inHead = inHead && head.Len()+len(p.text) <= headLimit; inHead {
@@ -155,7 +157,7 @@ func outputPieces(t *acpterm.Terminal, offset, end int64, size int) iter.Seq[pie
 				break
 			}
 		}
-		s.flush(yield)
+		s.end(yield)
 	}
 }
 
@@ -165,6 +167,7 @@ type splitter struct {
 	at       int64
 	line     string // before at, unfinished
 	stripper display.ANSIStripper
+	hidden   int64 // bytes of escape sequences before line, without any text between
 }
 
 // leadIn reads the output just before an offset.
@@ -203,12 +206,34 @@ func (s *splitter) flush(yield func(piece) bool) bool {
 		return true
 	}
 	p := piece{from: s.at - int64(len(s.line)), to: s.at, text: plainLine(s.stripper.Strip(s.line))}
+	if p.text == "" {
+		s.hidden += int64(len(s.line))
+	} else {
+		p.text = s.hiddenMark() + p.text
+	}
 	s.line = ""
 	return yield(p)
 }
 
-// gap yields pieces for output before the offset to that Follow no longer has: the part that is kept as the beginning
-// of the output, and a mark.
+// hiddenMark returns a mark for a long escape sequence, or "".
+func (s *splitter) hiddenMark() (mark string) {
+	if s.hidden > maxHidden {
+		mark = fmt.Sprintf("[… %d bytes of escape sequences …]\n", s.hidden)
+	}
+	s.hidden = 0
+	return mark
+}
+
+// end yields the rest.
+func (s *splitter) end(yield func(piece) bool) bool {
+	if !s.flush(yield) {
+		return false
+	}
+	mark := s.hiddenMark()
+	return mark == "" || yield(piece{from: s.at, to: s.at, text: mark})
+}
+
+// gap yields pieces for output before the offset to, which Follow has dropped: the part in Terminal.Head, and a mark.
 func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bool {
 	head, end := t.Head()
 	exact := int64(len(head)) == end // otherwise U+FFFD has shifted the offsets
@@ -231,8 +256,8 @@ func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bo
 	return yield(p)
 }
 
-// unwaiting is a context that is done once somebody waits for it. With it, Follow yields the output that exists, and
-// stops instead of waiting for more.
+// unwaiting is a context that ends when its Done method is called. With it, Follow yields the existing output, and stops
+// instead of waiting for more.
 type unwaiting struct{ waited bool }
 
 func (u *unwaiting) Deadline() (time.Time, bool) { return time.Time{}, false }

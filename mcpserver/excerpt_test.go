@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
 )
 
 func TestLongOutputShowsHeadAndTailAndMarksTheCut(t *testing.T) {
@@ -126,4 +128,14 @@ func TestModelsReadPlainText(t *testing.T) {
 		r, _ := call[commandResult](t, s, "run", object{"command": "printf '" + written + "'"})
 		require.Equal(t, want, r.Output, written)
 	}
+}
+
+func TestPTYShowsTheScreen(t *testing.T) {
+	pty := &acpterm.Options{Commands: acpterm.CommandOptions{PTY: &acpterm.PTYOptions{}}}
+	s := connect(t, newServer(t, pty, nil), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": `printf 'one\rTWO\033[1;8Hright\033[2Hnext'`})
+	require.Equal(t, "TWO    right\nnext", strings.TrimSpace(r.Output))
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": r.NextOffset})
+	require.Empty(t, p.Output)
+	require.Equal(t, r.NextOffset, p.NextOffset)
 }

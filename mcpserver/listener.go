@@ -31,8 +31,6 @@ const (
 	maxUnadmitted = 32
 	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests.
 	maxConnections = 128
-	// maxCalls is the maximum number of pending tool calls of one MCP session.
-	maxCalls = 128
 )
 
 // ListenOptions configures a Listener. The zero value is ready to use.

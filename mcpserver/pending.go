@@ -1,6 +1,6 @@
 package mcpserver
 
-// Limits on pending requests. The SDK reads any number of them.
+// The bound of a relay's requests. The SDK reads any number of them.
 
 import (
 	"context"
@@ -13,22 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// limitCalls refuses requests of a session while max are pending.
-func limitCalls(max int64) mcp.Middleware {
-	var pending atomic.Int64
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			defer pending.Add(-1)
-			if pending.Add(1) > max {
-				return nil, errors.New("too many calls are pending: wait for one to end, or cancel it")
-			}
-			return next(ctx, method, req)
-		}
-	}
-}
-
 // maxUnanswered is the maximum number of requests on a relay's connection whose response has not been written. Since
-// limitCalls refuses most of them immediately, the client must have stopped reading.
+// maxCalls is lower, the client must have stopped reading.
 const maxUnanswered = 1024
 
 var errUnanswered = errors.New("too many requests are unanswered")

@@ -14,7 +14,7 @@ import (
 // U+FFFD, as in acpterm.Terminal.Output.
 func plainLine(line string) string {
 	line, newline := strings.CutSuffix(line, "\n")
-	line = strings.TrimRight(line, "\r") // of "\r\n", and of progress that is overwritten later
+	line = strings.TrimRight(line, "\r") // of "\r\n", and of unfinished progress
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}
@@ -54,7 +54,7 @@ func shorten(text string, limit int) string {
 	for !utf8.RuneStart(text[from]) {
 		from--
 	}
-	for !utf8.RuneStart(text[to]) {
+	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
 	return text[:from] + "[…]" + text[to:]

@@ -25,13 +25,13 @@ type Options struct {
 	MaxText int
 
 	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to
-	// it. The default is 10 minutes. Note that clients have a limit of their own, often one minute.
+	// it. The default is 10 minutes. Note that many clients give up after a minute.
 	MaxWait time.Duration
 
 	// Instructions is shown to the model by most clients, after a few sentences about the tools.
 	Instructions string
 
-	// Version is the version of the program that is reported to the client. It may be empty.
+	// Version is the program's version, for the client. It may be empty.
 	Version string
 
 	// Logger receives what happens on the connections, at level Info and above. By default, nothing is logged.
@@ -85,6 +85,9 @@ func New(m *acpterm.Manager, opts *Options) *Server {
 // of the session have been released, and their processes are gone. It returns nil if the client ended the session, the
 // cause of ctx if it is done, and otherwise the error of the transport or an *acpterm.Error, for example of kind
 // ErrClosing after Close. Run may be called more than once, and concurrently.
+//
+// A client that does not read does not keep Run from returning once ctx is done. With a transport such as
+// mcp.StdioTransport, whose output cannot be closed, a goroutine may then remain in a write.
 func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
 	c, err := s.open(ctx)
 	if err != nil {
@@ -92,7 +95,7 @@ func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
 	}
 	stop := context.AfterFunc(ctx, c.cancel)
 	defer stop()
-	err = c.server.Run(c.ctx, t)
+	err = c.serve(t)
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -100,6 +103,65 @@ func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
 		err = closing("serve")
 	}
 	return errors.Join(err, c.close())
+}
+
+// unreadLimit is how long serve waits for a client to read, after the session was closed.
+const unreadLimit = 5 * time.Second
+
+// serve serves a session on a transport until either ends. If the session ends, its terminals are released first, even if
+// calls cannot return because the client does not read.
+func (c *session) serve(t mcp.Transport) error {
+	connected := &connection{Transport: t}
+	served := make(chan error, 1)
+	go func() { served <- c.server.Run(c.ctx, connected) }()
+	select {
+	case err := <-served:
+		return err
+	case <-c.ctx.Done():
+	}
+	c.close()
+	select { // idle calls have returned, and the SDK closes the connection
+	case err := <-served:
+		return err
+	case <-time.After(unreadLimit):
+	}
+	connected.close()
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(unreadLimit):
+		return nil
+	}
+}
+
+// connection is a transport that remembers its connection.
+type connection struct {
+	mcp.Transport
+	mu     sync.Mutex
+	opened mcp.Connection
+}
+
+func (c *connection) Connect(ctx context.Context) (mcp.Connection, error) {
+	opened, err := c.Transport.Connect(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opened = opened
+	return opened, err
+}
+
+// SupportsProtocolVersion implements mcp.ProtocolVersionSupporter, as the transport does.
+func (c *connection) SupportsProtocolVersion(version string) bool {
+	supporter, ok := c.Transport.(mcp.ProtocolVersionSupporter)
+	return !ok || supporter.SupportsProtocolVersion(version)
+}
+
+func (c *connection) close() {
+	c.mu.Lock()
+	opened := c.opened
+	c.mu.Unlock()
+	if opened != nil {
+		opened.Close()
+	}
 }
 
 // Close ends all sessions, releases their terminals and waits until the processes are gone. It returns the joined

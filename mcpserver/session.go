@@ -22,6 +22,7 @@ type session struct {
 	options *Options
 	dir     string // that relative working directories refer to, or empty
 	server  *mcp.Server
+	calls   chan struct{} // has an element for each call
 
 	ctx    context.Context // done when the session begins to close
 	cancel context.CancelFunc
@@ -38,7 +39,7 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	}
 	c := &session{
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
-		pending: make(map[string]*creation),
+		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
 	}
 	var options acpterm.SessionOptions
 	if s.options.Session != nil {
@@ -67,7 +68,7 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 			Instructions: c.instructions(), Logger: s.options.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
 		})
-	c.server.AddReceivingMiddleware(c.correctable)
+	c.server.AddReceivingMiddleware(c.guard)
 	c.addTools()
 	s.mu.Lock()
 	closed := s.closed
@@ -82,7 +83,7 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	return c, nil
 }
 
-// instructions returns what the client tells the model about all tools together.
+// instructions returns text about all tools together, for the model.
 func (c *session) instructions() string {
 	text := "These tools run commands in terminals. run starts a command, waits for it for a while and returns its id. " +
 		"A command that is still running continues in the background: wait for it, read its output, or kill it. " +
@@ -97,7 +98,7 @@ func (c *session) instructions() string {
 	return text
 }
 
-// within returns a context that is done with ctx, and when the session begins to close.
+// within returns a context that ends with ctx, and when the session begins to close.
 func (c *session) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)

@@ -159,7 +159,7 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 	return managed, finish, nil
 }
 
-// recoverCommands ends commands that were left behind when this program was killed.
+// recoverCommands ends the commands of earlier runs of this program, if it was killed.
 func recoverCommands(ctx context.Context, dir string) error {
 	left, err := journal.Recover(ctx, dir)
 	for _, r := range left {

@@ -132,7 +132,7 @@ func (r *rules) missing() error {
 	return nil
 }
 
-// atLeast returns a policy that is as strict as p, but asks where p denies if others is to ask.
+// atLeast returns a policy with the decisions of p, except that others replaces stricter verdicts.
 func atLeast(others acpterm.Verdict, p acpterm.Policy) acpterm.Policy {
 	return acpterm.PolicyFunc(func(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
 		d := p.Decide(ctx, proposal)

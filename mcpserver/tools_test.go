@@ -82,6 +82,10 @@ func TestWaitEndsWithTheCommandOrAMatch(t *testing.T) {
 	require.False(t, *w.Matched) // the output has ended
 	require.Equal(t, "\nbye\n", w.Output)
 	require.Contains(t, text, ", no match]")
+	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID, "until_regexp": "^bye$"})
+	require.True(t, *w.Matched)
+	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID, "until_regexp": "8080.*bye"})
+	require.False(t, *w.Matched) // within one line
 	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID})
 	require.Nil(t, w.Matched)
 	require.Equal(t, "ended", w.State)

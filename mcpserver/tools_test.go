@@ -46,6 +46,14 @@ func TestRunPassesArgumentsDirectoryAndVariables(t *testing.T) {
 	require.Contains(t, fails(t, s, "run", object{"command": "pwd", "cwd": ".."}), "cwd")
 }
 
+func TestNullCountsAsAbsent(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	r, _ := call[commandResult](t, s, "run", json.RawMessage(`{"command":"echo null","args":null,"cwd": null ,"env":null,`+
+		`"description":null,"wait_ms":null,"kill_on_cancel":null,"max_bytes":null}`))
+	require.Equal(t, "null\n", r.Output)
+	require.Contains(t, fails(t, s, "run", object{"command": nil}), "missing properties")
+}
+
 func TestCommandContinuesAfterTheWait(t *testing.T) {
 	s := connect(t, newServer(t, nil, nil), nil)
 	r, text := call[commandResult](t, s, "run", object{"command": "echo up; sleep 1000", "wait_ms": 0})
@@ -179,6 +187,7 @@ func TestToolsAreDescribed(t *testing.T) {
 			properties, _ := schema.(map[string]any)["properties"].(map[string]any)
 			for name, property := range properties {
 				require.NotEmpty(t, property.(map[string]any)["description"], "%s %s", tool.Name, name)
+				require.IsType(t, "", property.(map[string]any)["type"], "%s %s", tool.Name, name) // not several types
 			}
 		}
 	}

@@ -81,11 +81,14 @@ func TestUserIsAskedByTheClient(t *testing.T) {
 
 func TestOnlyAnAnswerThatAllowsAllows(t *testing.T) {
 	for name, client := range map[string]*mcp.ClientOptions{
-		"the user denied it":                         act("decline"),
-		"the user dismissed the question":            act("cancel"),
-		"does not support elicitation":               nil,
-		"the user denied it ":                        accept(object{"answer": "reject_once"}),
-		"out of order":                               answers(func(*mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errors.New("out of order") }),
+		"the user denied it":              act("decline"),
+		"the user dismissed the question": act("cancel"),
+		"does not support elicitation":    nil,
+		"the user denied it ":             accept(object{"answer": "reject_once"}),
+		"the user denied it  ": answers(func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline", Content: object{"answer": "allow_once"}}, nil
+		}),
+		"out of order": answers(func(*mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errors.New("out of order") }),
 		"required: missing properties: [\"answer\"]": accept(object{}),
 		"does not equal any of":                      accept(object{"answer": "yes"}),
 		"type":                                       accept(object{"answer": true}),

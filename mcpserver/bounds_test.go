@@ -49,6 +49,8 @@ func TestClientThatDoesNotReadCannotKeepTheSession(t *testing.T) {
 	cancel()
 	<-terminal.Released()
 	require.ErrorIs(t, <-served, context.Canceled)
+	_, err = io.Copy(io.Discard, near) // ends, because Run has closed its side
+	require.NoError(t, err)
 }
 
 func TestPendingCallsAreBounded(t *testing.T) {

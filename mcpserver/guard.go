@@ -3,9 +3,12 @@ package mcpserver
 // Bounds for a client that sends too much, before its calls reach the tools.
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,6 +41,9 @@ func (c *session) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		if isCall && len(params.Arguments) > maxArguments {
 			return refused(fmt.Errorf("the arguments are longer than %d bytes; pass a file instead", maxArguments)), nil
 		}
+		if isCall {
+			params.Arguments = dropNulls(params.Arguments)
+		}
 		result, err := next(ctx, method, req)
 		if call, ok := result.(*mcp.CallToolResult); ok && call != nil && call.IsError {
 			if _, ok := errors.AsType[advised](call.GetError()); !ok {
@@ -46,6 +52,21 @@ func (c *session) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return result, err
 	}
+}
+
+// dropNulls returns arguments without those that are null: agents send that for optional ones. It returns anything but
+// an object unchanged.
+func dropNulls(arguments json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if !bytes.Contains(arguments, []byte("null")) || json.Unmarshal(arguments, &members) != nil || members == nil {
+		return arguments
+	}
+	maps.DeleteFunc(members, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return arguments
+	}
+	return rest
 }
 
 func refused(err error) *mcp.CallToolResult {

@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -172,5 +173,20 @@ func schema[T any](about map[string]string) *jsonschema.Schema {
 	for name, property := range s.Properties {
 		property.Description = about[name]
 	}
+	withoutNull(s)
 	return s
+}
+
+// withoutNull removes null from the types in a schema: some models accept only one type. See dropNulls.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	for _, property := range s.Properties {
+		withoutNull(property)
+	}
+	withoutNull(s.Items)
 }

@@ -46,6 +46,14 @@ func TestRunPassesArgumentsDirectoryAndVariables(t *testing.T) {
 	require.Contains(t, fails(t, s, "run", object{"command": "pwd", "cwd": ".."}), "cwd")
 }
 
+func TestNullCountsAsAbsent(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	r, _ := call[commandResult](t, s, "run", json.RawMessage(`{"command":"echo null","args":null,"cwd": null ,"env":null,`+
+		`"description":null,"wait_ms":null,"kill_on_cancel":null,"max_bytes":null}`))
+	require.Equal(t, "null\n", r.Output)
+	require.Contains(t, fails(t, s, "run", object{"command": nil}), "missing properties")
+}
+
 func TestCommandContinuesAfterTheWait(t *testing.T) {
 	s := connect(t, newServer(t, nil, nil), nil)
 	r, text := call[commandResult](t, s, "run", object{"command": "echo up; sleep 1000", "wait_ms": 0})
@@ -82,6 +90,10 @@ func TestWaitEndsWithTheCommandOrAMatch(t *testing.T) {
 	require.False(t, *w.Matched) // the output has ended
 	require.Equal(t, "\nbye\n", w.Output)
 	require.Contains(t, text, ", no match]")
+	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID, "until_regexp": "^bye$"})
+	require.True(t, *w.Matched)
+	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID, "until_regexp": "8080.*bye"})
+	require.False(t, *w.Matched) // within one line
 	w, _ = call[commandResult](t, s, "wait", object{"id": r.ID})
 	require.Nil(t, w.Matched)
 	require.Equal(t, "ended", w.State)
@@ -175,6 +187,7 @@ func TestToolsAreDescribed(t *testing.T) {
 			properties, _ := schema.(map[string]any)["properties"].(map[string]any)
 			for name, property := range properties {
 				require.NotEmpty(t, property.(map[string]any)["description"], "%s %s", tool.Name, name)
+				require.IsType(t, "", property.(map[string]any)["type"], "%s %s", tool.Name, name) // not several types
 			}
 		}
 	}

@@ -275,28 +275,53 @@ func TestNothingIsLeftWhenTheAgentIsKilled(t *testing.T) {
 
 func TestNothingIsLeftAfterASignal(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		dir := t.TempDir()
-		cmd := program("-root", dir, "-others", "allow")
-		client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil)
-		stdin, err := cmd.StdinPipe()
-		require.NoError(t, err)
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-		require.NoError(t, err)
-		text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
-		require.True(t, ok, text)
-		id := text[1:strings.Index(text, " ")]
-		text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
-		require.Contains(t, text, "matched: up")
-		require.NoError(t, cmd.Process.Signal(sig))
-		var exit *exec.ExitError
-		require.ErrorAs(t, cmd.Wait(), &exit)
-		s.Close()
-		require.Equal(t, 130, exit.ExitCode())
-		requireGone(t, dir)
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			testSignal(t, sig)
+		})
 	}
+}
+
+func testSignal(t *testing.T, sig syscall.Signal) {
+	dir := t.TempDir()
+	cmd := program("-root", dir, "-others", "allow")
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
+	require.NoError(t, err)
+	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
+	require.True(t, ok, text)
+	id := text[1:strings.Index(text, " ")]
+	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
+	require.Contains(t, text, "matched: up")
+	require.NoError(t, cmd.Process.Signal(sig))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	s.Close()
+	require.Equal(t, 130, exit.ExitCode())
+	requireGone(t, dir)
+}
+
+func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	arguments := []string{"-root", dir, "-others", "allow", "-journal", filepath.Join(t.TempDir(), "journal")}
+	cmd := program(arguments...)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
+		t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
+	require.True(t, ok, text)
+	text, _ = call(t, s, "wait", object{"id": text[1:strings.Index(text, " ")], "until": "up"})
+	require.Contains(t, text, "matched: up")
+	require.NoError(t, cmd.Process.Kill())
+	s.Close()
+	_, messages := connectTo(t, nil, arguments...)
+	require.Contains(t, messages.String(), "that an earlier run left behind: trap")
+	requireGone(t, dir)
 }
 
 func TestWrongCommandLine(t *testing.T) {

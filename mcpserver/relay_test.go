@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,15 +174,4 @@ func TestKilledRelayLeavesNoProcess(t *testing.T) {
 	terminal := f.terminal(r.ID)
 	require.NoError(t, cmd.Process.Kill())
 	f.released(terminal)
-}
-
-// dialSocket connects to the socket of an entry, and sends its token.
-func dialSocket(t *testing.T, e *Entry) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
-	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
-	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable))
-	require.NoError(t, err)
-	return conn
 }

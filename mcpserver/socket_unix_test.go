@@ -51,6 +51,17 @@ func TestSocketPathIsShort(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// dialSocket connects to the socket of an entry, and sends its token.
+func dialSocket(t *testing.T, e *Entry) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable))
+	require.NoError(t, err)
+	return conn
+}
+
 func TestSocketFlood(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})

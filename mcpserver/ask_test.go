@@ -191,7 +191,6 @@ func TestQuestionIsAnsweredOnceByTheSameCall(t *testing.T) {
 
 	for _, answer := range []mcp.InputResponseMap{
 		nil, {"other": allow[questionName]}, {questionName: &mcp.ElicitResult{Action: "accept"}},
-		{questionName: &mcp.ListRootsResult{}},
 	} {
 		text, ok := repeat(s, "echo x", question("echo x"), answer)
 		require.False(t, ok)

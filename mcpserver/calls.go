@@ -192,7 +192,7 @@ func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInpu
 	if err := c.manager.Release(ctx, c.id, acpterm.TerminalID(in.ID)); err != nil {
 		return nil, releaseResult{}, advice(err)
 	}
-	return text("Released " + in.ID + "."), releaseResult{ID: in.ID}, nil
+	return text("Released " + in.ID + "."), releaseResult(in), nil
 }
 
 func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.CallToolResult, listResult, error) {

@@ -89,7 +89,7 @@ func run(opts options) error {
 	if err != nil {
 		return errors.Join(err, finish())
 	}
-	page, err := servePage(opts.view, m)
+	page, err := servePage(opts.view, m, opts.roots[0])
 	if err != nil {
 		return errors.Join(err, m.Close(), finish())
 	}

@@ -18,8 +18,8 @@ type page struct {
 }
 
 // servePage serves a page with a manager's terminals, and says where. The page may stop them: only the user who reads
-// standard error has the address.
-func servePage(address string, m *acpterm.Manager) (*page, error) {
+// standard error has the address. name is that of the only session.
+func servePage(address string, m *acpterm.Manager, name string) (*page, error) {
 	if address == "" {
 		return nil, nil
 	}
@@ -32,6 +32,11 @@ func servePage(address string, m *acpterm.Manager) (*page, error) {
 		listener.Close()
 		return nil, fmt.Errorf("-view: %w", err)
 	}
+	m.Observe(func(e acpterm.Event) {
+		if started, ok := e.(*acpterm.StartEvent); ok {
+			v.NameSession(started.SessionID, name)
+		}
+	})
 	p := &page{view: v, server: v.Server()}
 	go p.server.Serve(listener)
 	say("watch at " + v.URL(listener.Addr()))

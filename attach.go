@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// An Attached lets the owner of a terminal supply the output and exit status of its command. Once the terminal has been
-// released, the methods have no effect. An Attached is safe for concurrent use by multiple goroutines.
+// An Attached lets the owner of a terminal supply the output and exit status of the command. Once the terminal has been
+// released, its methods have no effect. An Attached is safe for concurrent use by multiple goroutines.
 type Attached struct {
 	terminal *Terminal
 	owner    *attached
@@ -28,18 +28,18 @@ type Attached struct {
 // TerminalSize is the size of a terminal in characters.
 type TerminalSize struct{ Columns, Rows int }
 
-// Attach adds a terminal for a command run by its owner rather than by the Manager. It calls HandlerOptions.Created
-// with the terminal and returns an Attached for supplying its output.
+// Attach adds a terminal for a command that the terminal's owner runs instead of the Manager. It calls
+// HandlerOptions.Created with the new terminal and returns an Attached for supplying the command's output.
 //
-// In about, ID and SessionID are required: an id chosen by the owner, and the agent's id of the session. Command, Size
-// and Meta are optional, and all other fields are ignored. See Attached.Describe for cancel. If released is non-nil, it
-// is called once, when the terminal begins to be released. It must not block.
+// The ID and SessionID fields of about are required. The owner chooses the ID, and SessionID is the agent's id for the
+// session. Command, Size and Meta are optional, and all other fields are ignored. For cancel, see Attached.Describe. If
+// released is non-nil, it is called once, when the terminal starts to be released. It must not block.
 //
-// The terminal counts towards the Manager's quotas. If one is exhausted, Create and Attach make room by releasing the
-// attached terminal that ended first. Policies do not apply to it, and terminal/* requests cannot access it.
-//
-// Attach returns ErrInvalidParams if the id is in use in the session or has been assigned by the Manager;
-// ErrSessionNotFound if Options.RequireSessions is set and the session is not open; and ErrQuota or ErrClosing.
+// The terminal counts towards the Manager's quotas. If a quota is exceeded, Create and Attach release the attached
+// terminal that ended first to make room. Policies do not apply to the terminal, and terminal/* requests cannot access
+// it. Attach returns ErrInvalidParams if the id is in use in the session or was assigned by the Manager, and
+// ErrSessionNotFound if Options.RequireSessions is set and the session is not open. It can return ErrQuota or
+// ErrClosing as well.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
 ) (*Attached, error) {
@@ -143,8 +143,8 @@ func (t *Terminal) endedAttached() time.Time {
 	return t.end.at
 }
 
-// Describe sets the terminal's Command, Size and Meta to the ones in about, and replaces its cancel function.
-// Terminal.Kill calls cancel to ask the owner to stop the command, or returns ErrNotCancellable if cancel is nil.
+// Describe sets the terminal's Command, Size and Meta to the values in about, and replaces its cancel function.
+// Terminal.Kill calls cancel to ask the owner to stop the command. If cancel is nil, Kill returns ErrNotCancellable.
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
@@ -170,9 +170,9 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 	return a.terminal.store.buffer().Extends(p)
 }
 
-// Exit reports that the command exited with the given code or was terminated by the given signal, such as "SIGTERM".
-// Either may be nil if unknown. Only the first call has an effect, unless it passed neither. If the code does not fit
-// in a uint32, such as a negative code on Windows, the exit status contains its lower 32 bits, and Meta the full code.
+// Exit reports that the command exited with the given code or was terminated by a signal such as "SIGTERM". Either may
+// be nil if unknown. Only the first call has any effect, unless both arguments were nil. If the code does not fit in a
+// uint32, such as a negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
 	t.mu.Lock()
@@ -192,7 +192,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 var _ io.Writer = (*Attached)(nil)
 
 // Attached reports whether the terminal was created by Handler.Attach. If so, the command is run by the terminal's
-// owner, such as the agent. Kill can only ask the owner to stop it, and releasing the terminal leaves it running.
+// owner, such as the agent. Kill can only ask the owner to stop the command, and Release leaves the command running.
 func (t *Terminal) Attached() bool {
 	_, ok := t.behind().(*attached)
 	return ok

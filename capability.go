@@ -8,9 +8,9 @@ import "fmt"
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
 
-// ClientCapabilities holds the terminal-related fields of the schema type of the same name. A client sends it in
-// initialize, as the JSON value of clientCapabilities. If you have your own type for that value, copy the Terminal and
-// Auth fields to it. The zero value means that the client does not support terminals.
+// ClientCapabilities holds the terminal-related fields of the schema type of the same name. A client includes it in the
+// initialize request as clientCapabilities, encoded as JSON. If you already have your own type for clientCapabilities,
+// copy the Terminal and Auth fields to it. The zero value indicates that the client does not support terminals.
 type ClientCapabilities struct {
 	// Terminal indicates that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
@@ -21,7 +21,7 @@ type ClientCapabilities struct {
 
 // AuthCapabilities describes how users can sign in to the agent (schema type AuthCapabilities).
 type AuthCapabilities struct {
-	// Terminal reports whether the client can run the agent's program in a terminal for the user, as signin.Run does.
+	// Terminal reports whether the client can run the agent's program in a terminal for the user (see signin.Run).
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }

@@ -42,8 +42,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String returns the shell line or, for a command without a shell, the arguments, quoted where necessary. Since the
-// text comes from the agent, pass it to display.Visible before printing it.
+// String returns the shell line. If the command does not use a shell, it returns the arguments, quoted where necessary.
+// Since the text comes from the agent, pass it to display.Visible before printing it.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -57,19 +57,18 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// A Shell runs shell lines. It is started with the line as its last argument. The zero value is the system's shell,
-// /bin/sh -c, or on Windows cmd.exe /d /s /c in the system directory. See usershell.KnownShell for common shells.
-//
-// The exit code of a line is that of the shell. Note that PowerShell's -Command exits with 1 if the program's exit code
-// is nonzero, unless the line ends with "exit $LASTEXITCODE".
+// A Shell runs shell lines. The line is passed to the shell as its last argument. The zero value is the system's shell:
+// /bin/sh -c or, on Windows, cmd.exe /d /s /c from the system directory. For common shells, see usershell.KnownShell.
+// The exit code of a line is the one returned by the shell. Note that PowerShell, when run with -Command, exits with 1
+// if the program's exit code is nonzero, unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
-	// Program is the name or absolute path of the shell. A name is looked up for every command, in the PATH of
-	// CommandOptions.Env, ignoring relative entries. The agent's own PATH is never used. If Options.Runner is set, the
-	// lookup happens where the Runner runs commands. On Windows, a name refers to an .exe file, "cmd" to the system's
-	// own, and "bash" never to the WSL launcher. If empty, the system's shell is used, and Args must be empty.
+	// Program is the name or absolute path of the shell. A name is looked up for every command using the PATH in
+	// CommandOptions.Env (never the agent's own PATH), ignoring relative entries. If Options.Runner is set, the lookup
+	// happens where the Runner runs commands. On Windows, a name refers to an .exe file, "cmd" refers to the system's
+	// own, and "bash" never refers to the WSL launcher. If empty, the system's shell is used, and Args must be empty.
 	Program string
-	// Args specifies the arguments in front of the shell line, ending with the option that introduces it, which is "-c"
-	// for most shells. Since cmd.exe receives the line unescaped, its Args must include "/s" and end with "/c".
+	// Args specifies the arguments that precede the shell line. The last one introduces the line and is "-c" for most
+	// shells. Since cmd.exe receives the line unescaped, its Args must include "/s" and end with "/c".
 	Args []string
 }
 
@@ -105,7 +104,7 @@ type ShellMode int
 
 const (
 	// ShellAuto uses the shell if the command contains white space or shell syntax, unless a program of exactly that
-	// name exists. It is useful because agents send commands such as "npm test && git diff" without arguments.
+	// name exists. This is useful because agents send commands such as "npm test && git diff" without arguments.
 	ShellAuto ShellMode = iota
 	// ShellNever never uses the shell.
 	ShellNever

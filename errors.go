@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Kind classifies an Error. It is itself an error, for use with errors.Is, for example errors.Is(err,
-// acpterm.ErrTerminalNotFound). The agent receives it as "kind" in the error's data.
+// A Kind classifies an Error. It implements the error interface so that it can be passed to errors.Is, as in
+// errors.Is(err, acpterm.ErrTerminalNotFound). The agent receives the Kind as "kind" in the error's data.
 type Kind string
 
 // The kinds of error.
@@ -22,33 +22,33 @@ const (
 	ErrInvalidParams Kind = "invalid_params"
 	// ErrNotExecutable is returned if the program's file was found but cannot be executed.
 	ErrNotExecutable Kind = "not_executable"
-	// ErrCommandNotFound is returned if the program cannot be found. Error.Command holds its name.
+	// ErrCommandNotFound is returned if the program cannot be found. Error.Command is the name of the program.
 	ErrCommandNotFound Kind = "command_not_found"
 	// ErrTerminalNotFound is returned if a terminal does not exist, has been released, or belongs to another session.
 	ErrTerminalNotFound Kind = "terminal_not_found"
 	// ErrCancelled is returned if the context is done or the agent has cancelled the request.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is returned if a policy or the user has denied the command, which is in Error.Command. Error.Reason and
-	// Error.Rule explain why.
+	// ErrDenied is returned if a policy or the user has denied the command. Error.Command is the command, and
+	// Error.Reason and Error.Rule explain why it was denied.
 	ErrDenied Kind = "denied"
 	// ErrSessionNotFound is returned if a session is not open. It is returned by AddRoot, by Create if
-	// Options.RequireSessions is set, and by calls to Create still pending when CloseSession is called.
+	// Options.RequireSessions is set, and by any calls to Create still pending when CloseSession is called.
 	ErrSessionNotFound Kind = "session_not_found"
-	// ErrQuota is returned if a request exceeds a quota. Error.Quota and Error.Limit hold its name and value.
+	// ErrQuota is returned if a request would exceed a quota. Error.Quota and Error.Limit are its name and value.
 	ErrQuota Kind = "quota"
 	// ErrClosing is returned after the Manager or Handler has been closed.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is returned if some processes of the tree are still running after the last escalation step. They are
-	// listed in Error.PIDs.
+	// ErrSurvivors is returned if some processes of the tree are still running after the last escalation step.
+	// Error.PIDs lists these processes.
 	ErrSurvivors Kind = "survivors"
-	// ErrExitLost is returned if a command has exited but its exit status was lost, because another part of the host's
-	// program reaps children it did not start or ignores SIGCHLD. See Options.HostReaps.
+	// ErrExitLost is returned if a command has exited but its exit status was lost because another part of the host's
+	// program ignores SIGCHLD or reaps children that it did not start. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is returned if Options.Runner has lost its connection, so it is unknown how the command exited
-	// and whether its process tree is gone. The output received until then can still be read.
+	// ErrConnectionLost is returned if Options.Runner has lost its connection. It is not possible to tell how the
+	// command exited or whether its process tree still exists. Output received up to that point can still be read.
 	ErrConnectionLost Kind = "connection_lost"
 	// ErrNotCancellable is returned by Kill if the owner of an attached terminal cannot or will not stop the command.
-	// Error.Err is the owner's error, if it was asked.
+	// If the owner was asked to stop the command, Error.Err is the error that the owner returned.
 	ErrNotCancellable Kind = "not_cancellable"
 	// ErrMethodNotFound is returned for methods other than the five terminal methods.
 	ErrMethodNotFound Kind = "method_not_found"
@@ -65,11 +65,11 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // security reasons, an Error never contains the value of an environment variable.
 type Error struct {
 	// Op is the operation that failed, such as "create", "wait", "kill", "release" or "open session", or the name of a
-	// method such as "terminal/output". Other packages add their own, such as "start agent" in agentproc.
+	// method such as "terminal/output". Other packages use other operations, such as "start agent" in agentproc.
 	Op   string
 	Kind Kind
-	// Field names the invalid field of a request, such as "cwd" or "env[2].name". For ErrInternal, it names the option
-	// at fault, such as "SessionOptions.Roots[1]", or a limit that cannot be enforced, such as "Limits.Memory".
+	// Field is the invalid field of a request, such as "cwd" or "env[2].name". For ErrInternal, it is the invalid
+	// option, such as "SessionOptions.Roots[1]", or the limit that cannot be enforced, such as "Limits.Memory".
 	Field string
 	// Reason describes the cause, such as the reason given by the policy that denied the command.
 	Reason string
@@ -93,7 +93,7 @@ type Error struct {
 	Err error
 }
 
-// Error returns a message with the operation, its subject and the reason.
+// Error returns a message that describes the operation, its subject, and the reason for the failure.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")

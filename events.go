@@ -14,41 +14,41 @@ import (
 )
 
 // An Event describes something that happened to a command. It is passed to Options.Record and to the hooks added with
-// Manager.Observe, as a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or
-// *ResizeEvent. The events of a command arrive in this order, except that a SurvivorsEvent may precede the EndEvent.
-// InputEvents and ResizeEvents only occur with a PTY, at any time after the StartEvent.
+// Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or
+// *ResizeEvent. The events for a command are sent in this order, except that a SurvivorsEvent may precede the EndEvent.
+// InputEvents and ResizeEvents are only sent if there is a PTY, at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
 
-// Subject identifies the terminal and the command that an event is about.
+// Subject identifies the terminal and the command that an event refers to.
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are copied from the Command. Events never include the values of its variables.
+	// Path, Args, Dir and ShellLine are copied from the Command. Events never include the values of Command.Env.
 	Path      string
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the command's PID on the machine where it runs, or 0 if unknown. A local command is a session leader.
+	// PID is the command's PID on the machine it runs on, or 0 if unknown. A local command is also a session leader.
 	PID int
-	// Attached reports whether the terminal was created by Handler.Attach, in which case no policy was consulted.
+	// Attached reports whether the terminal was created by Handler.Attach. If so, no policy was consulted.
 	Attached bool
-	// Meta is the _meta object of the create request. It comes from the agent and may contain anything, including a
-	// trace context for package tracecontext to read. Callers must not modify it.
+	// Meta is the _meta object of the create request. Note that it is supplied by the agent and may contain anything.
+	// For example, package tracecontext can read a trace context from it. Callers must not modify it.
 	Meta Meta
 }
 
 // DecisionEvent records whether a command was allowed to run. It is sent once for every command that could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is Proposal.Name. Path may end differently, since its symbolic links are resolved if a policy is consulted.
+	// Name is Proposal.Name. If a policy was consulted, Path may end differently because symbolic links were resolved.
 	Name string
-	// Requested is when Create was called, and Time is when the decision was made.
+	// Requested is the time Create was called, and Time is the time the decision was made.
 	Requested, Time time.Time
-	// Asked and Answered are when Options.Approve was called and returned. Both are zero if it was not called.
+	// Asked and Answered are the times Options.Approve was called and returned. Both are zero if it was not called.
 	Asked, Answered time.Time
-	// Verdict is either VerdictAllow or VerdictDeny. Without a policy, all commands are allowed.
+	// Verdict is either VerdictAllow or VerdictDeny. If no policy is set, all commands are allowed.
 	Verdict Verdict
 	// Rule and Reason are copied from the Decision.
 	Rule, Reason string
@@ -69,41 +69,41 @@ type StartEvent struct {
 	Terminal *Terminal
 }
 
-// EndEvent is sent when a command has exited. Each allowed command gets exactly one, even if Create failed or was
-// cancelled after the decision. If the command exits during a kill, a release or a timeout, the event is delayed until
-// that is complete.
+// EndEvent is sent when a command has exited. It is sent exactly once for each allowed command, even if Create failed
+// or was cancelled after the decision. If the command exits while its process tree is being terminated, for example by
+// Kill, the event is not sent until the termination is complete.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
 	// Status is the exit status of the command, or nil if it could not be determined.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes written so far, and Dropped is how many of them exceeded the output limit.
+	// Bytes is the number of bytes written so far, and Dropped is how many of those bytes exceeded the output limit.
 	Bytes, Dropped int64
-	// Survivors lists the PIDs of processes still running in the tree.
+	// Survivors lists the PIDs of any processes still running in the tree.
 	Survivors []int
-	// CPUTime is the total CPU time and PeakMemory the peak resident memory, in bytes, of the process and those of its
-	// children that it waited for. Both are only available on Linux.
+	// CPUTime is the total CPU time, and PeakMemory is the peak resident memory in bytes, used by the process and those
+	// of its children that it has waited for. Both fields are only set on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is the reason an allowed command was not run, if any. Apart from it, only Subject and Ended are then set.
+	// Err is the reason an allowed command was not run, if any. In that case, only Subject and Ended are set as well.
 	Err error
 }
 
-// SurvivorsEvent is sent if some processes are still running after a kill, a release, a timeout or a call to Close. All
-// of these except a timeout also return an error of kind ErrSurvivors.
+// SurvivorsEvent is sent if some processes are still running after a terminal was killed or released, after its command
+// timed out, or after the Manager was closed. Except in the case of a timeout, the call also returns ErrSurvivors.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
 }
 
-// ReleaseEvent is sent when a terminal has been released and its process tree has either exited or been abandoned.
-// Every started command gets exactly one, unless the host exits first.
+// ReleaseEvent is sent after a terminal has been released and its process tree has either exited or been abandoned. It
+// is sent exactly once for every command that started, unless the host exits first.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error returned by the release, if any, for example one of kind ErrSurvivors.
+	// Err is the error that occurred while releasing the terminal, if any. For example, its kind may be ErrSurvivors.
 	Err error
 }
 

@@ -16,35 +16,37 @@ import (
 
 // A SkippedLine is a line sent by the agent that is not a JSON-RPC message.
 type SkippedLine struct {
-	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
+	// Text is the line without its newline. A line longer than HandlerOptions.LineLimit is truncated to 64 KiB or, if
+	// that is lower, to LineLimit. Text is only valid until the hook returns.
 	Text []byte
 	// Bytes is the length of the whole line.
 	Bytes int64
-	// Reason says why the line was skipped. It is phrased to follow the words "the line", for example "is not JSON".
+	// Reason describes why the line was skipped. It is phrased to follow the words "the line", as in "is not JSON".
 	Reason string
 	// Code is the code of the error sent in response, either -32700 or -32600, or 0 if no response was sent.
 	Code int64
 }
 
-// Filter wraps the connection to an agent and serves terminal/* requests on it, including their cancellation. It
-// returns a connection with all other messages, for any JSON-RPC library that uses newline-delimited JSON. With
-// jsonrpc2:
+// Filter wraps the connection to an agent and serves any terminal/* requests on it, including requests to cancel them.
+// All other messages can be read from the returned connection, which can be used with any JSON-RPC library that
+// supports newline-delimited JSON, such as jsonrpc2:
 //
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //
-// Read returns the agent's other messages, one per line, and Write sends lines to the agent. If a line is not valid
-// JSON, Write returns an error after sending those before it. Requests are only served while rest is being read, so
-// handlers of your library should not block, for example to ask the user, but start a goroutine.
+// Read returns these messages, one per line, and Write sends lines to the agent. If a line is not valid JSON, Write
+// sends the lines that precede it and then returns an error. Requests are only served while rest is being read, so
+// handlers of your library should not block, for example while waiting for the user, but should start a goroutine
+// instead. Read must not be called by more than one goroutine at a time. Write and Close may be called concurrently.
 //
-// No line sent by the agent can break the connection. Filter passes lines that are not messages, such as debugging
-// output, to HandlerOptions.SkippedLines, and responds with the JSON-RPC error for them, if any (-32700 or -32600).
-// Blank lines are ignored. Ids that jsonrpc2 cannot represent, such as 1.5, are strings in rest but not in replies.
+// Invalid lines sent by the agent do not break the connection. If a line is not a message (for example, debugging
+// output), Filter passes it to HandlerOptions.SkippedLines and responds with the JSON-RPC error for it, if any (-32700
+// or -32600). Blank lines are ignored. Ids that jsonrpc2 cannot represent, such as 1.5, are strings in rest but not in
+// replies.
 //
-// Filter closes conn and the Handler once either side closes the connection or ctx is done. Close returns once conn is
-// closed, while Handler.Close also waits for the commands. A nil conn counts as closed. Call Filter only once.
-//
-// Read must not be called by more than one goroutine at a time. Write and Close may be called concurrently.
+// If ctx is done or rest is closed, Filter closes conn and the Handler. If Read fails because the agent has closed the
+// connection, Filter closes the Handler but not conn. Close returns once conn is closed, whereas Handler.Close also
+// waits for the commands to exit. A nil conn is treated as closed. Filter must be called at most once.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
 	f := &filter{handler: h, ctx: ctx, skipped: h.options.SkippedLines}
 	if f.skipped == nil {

@@ -44,11 +44,10 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// A Handler responds to the terminal/* requests of a connection, using a Manager to run the commands. To use it with an
-// arbitrary JSON-RPC library, call Filter. It can also be used as a jsonrpc2.Handler, or by calling Dispatch for each
-// request. Terminals created through the Handler are released when it or the connection is closed.
-//
-// It is safe for concurrent use by multiple goroutines.
+// A Handler responds to the terminal/* requests of a connection, using a Manager to run the commands. It can be used
+// with any JSON-RPC library by calling Filter, as a jsonrpc2.Handler, or by calling Dispatch for each request.
+// Terminals created through the Handler are released when the Handler or the connection is closed. A Handler is safe
+// for concurrent use by multiple goroutines.
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
@@ -66,8 +65,8 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a new Handler for a single connection, which runs commands using m. It makes a copy of options,
-// and uses the defaults if options is nil. If m is nil, all terminal requests fail with ErrInternal.
+// NewHandler returns a new Handler for a single connection. The Handler uses m to run commands. NewHandler makes a copy
+// of options, and uses the defaults if options is nil. If m is nil, all terminal requests fail with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -85,7 +84,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns the clientCapabilities to send in initialize. The Handler refuses requests not covered by them.
+// Capabilities returns the clientCapabilities to include in initialize. Any request that they do not cover is rejected.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -97,14 +96,14 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return c
 }
 
-// Handle implements jsonrpc2.Handler. It returns immediately and replies later. Requests are served concurrently,
-// except that terminal/output requests are answered in the order received. Notifications for terminal/* are dropped.
-// The Handler is closed when conn is. Filter should be preferred, since it copies less and survives invalid lines.
+// Handle implements jsonrpc2.Handler. It returns immediately and sends its reply later. Requests are served
+// concurrently, except that terminal/output requests are answered in the order they were received. Notifications for
+// terminal/* are ignored. The Handler is closed when conn is closed. Most callers should use Filter instead, since it
+// does less copying and can recover from invalid lines.
 //
-// The values of ctx are passed on to policies and hooks, but cancelling ctx has no effect. Requests are cancelled by
-// $/cancel_request, by Close, and when the connection is closed.
-//
-// Handle blocks only while the agent does not read the reply to a request refused because of MaxPending or Close.
+// Policies and hooks receive the values of ctx, but cancelling ctx has no effect. A request is cancelled by
+// $/cancel_request, by calling Close, or by closing the connection. Handle only blocks if a request is refused because
+// of MaxPending or Close. In that case, it blocks until the agent reads the reply.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
@@ -140,12 +139,12 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
 // Dispatch serves a single request received by any JSON-RPC library, given its method and unmodified params. It returns
-// the result, or an error that can be passed to ResponseError. Since it blocks until the result is known, which may
-// take long for terminal/wait_for_exit, it should be called in its own goroutine. ctx applies to the request but never
-// to the command. Cancel it on $/cancel_request and when the connection is closed, and then call Close.
+// the result, or an error that can be passed to ResponseError. If method is not a terminal method, it returns
+// ErrMethodNotFound, and if terminals were not advertised, it returns a *CapabilityError. Since Dispatch blocks until
+// the result is known, which can take a long time for terminal/wait_for_exit, it should be called in its own goroutine.
 //
-// It returns ErrMethodNotFound for all but the terminal methods, and a *CapabilityError if terminals were not
-// advertised.
+// The provided context applies to the request but never to the command. Cancel it when $/cancel_request is received and
+// when the connection is closed. In the latter case, call Close afterward.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)
 	return result, h.toWireError(err)
@@ -362,9 +361,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels pending calls to Create and releases all terminals created through the Handler. It returns the joined
-// errors of Manager.Release once the terminals are gone. Pending requests still get a response if the agent reads, but
-// new requests fail with ErrClosing. Close is also called when the connection is closed. Subsequent calls wait too.
+// Close cancels pending calls to Create and releases all terminals created through the Handler. It waits for
+// Manager.Release and returns any errors, joined together. Pending requests still receive a response if the agent is
+// reading, but new requests fail with ErrClosing. Closing the connection also calls Close. Subsequent calls also wait.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -418,9 +417,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError converts err to a JSON-RPC error, whose data describes err in machine-readable form. A *jsonrpc2.Error
+// ResponseError converts err to a JSON-RPC error whose data describes err in machine-readable form. A *jsonrpc2.Error
 // is returned unchanged, and any other error from outside this package becomes an internal error. Text longer than 2
-// KiB is cut. Note that if err is nil, the result is a nil pointer, which is not a nil error.
+// KiB is truncated. Note that if err is nil, the result is a nil pointer, which is non-nil when stored in an error.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil

@@ -13,15 +13,15 @@ type TerminalInfo struct {
 	SessionID SessionID
 	// Command is the resolved command, or the zero Command if the command has not been started yet.
 	Command Command
-	// PID is the command's PID, or 0 if it has not started.
+	// PID is the command's PID, or 0 if the command has not been started.
 	PID   int
 	State State
 	// ExitStatus is the exit status of the command, or nil if the command is running or its status is unknown.
 	ExitStatus *TerminalExitStatus
 	// EndedBy is the reason the command exited, or empty while the command is running.
 	EndedBy EndedBy
-	// Attached reports whether the terminal was created by Handler.Attach. If so, Cancellable reports whether Kill can
-	// ask the owner to stop the command, and Meta contains the metadata set by the owner.
+	// Attached reports whether the terminal was created by Handler.Attach. If it was, Cancellable reports whether Kill
+	// can ask the owner to stop the command, and Meta contains the metadata set by the owner.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
@@ -29,17 +29,16 @@ type TerminalInfo struct {
 	HasPTY bool
 	// Size is the size of the PTY or, for an attached terminal, the size set by its owner, if any.
 	Size *TerminalSize
-	// Created is the time the terminal was created. Started and Ended are set once the command has started and exited.
+	// Created is the time the terminal was created. Started is set when the command starts; Ended is set when it exits.
 	Created, Started, Ended time.Time
-	// Written is the number of bytes written by the command, not counting replaced output of an attached terminal. Kept
-	// is how many of them are within the limit. Output differs in length if there is a PTY or invalid UTF-8.
+	// Written is the number of bytes written by the command, excluding replaced output of an attached terminal. Kept is
+	// how many of those bytes are within the limit. Output may differ in length due to a PTY or invalid UTF-8.
 	Written, Kept int64
 	// OutputByteLimit is the maximum length of Output in bytes.
 	OutputByteLimit int64
 	// Cgroup is the directory of the command's cgroup, if it has one.
 	Cgroup string
-	// Limits lists the limits in force, as reported by Options.Runner if it is set. It is nil until the command has
-	// been started.
+	// Limits lists the limits in force (reported by Options.Runner, if set). It is nil until the command has started.
 	Limits []EnforcedLimit
 }
 
@@ -68,13 +67,13 @@ func (t *Terminal) Info() TerminalInfo {
 
 // Stats contains statistics about a Manager.
 type Stats struct {
-	// Terminals is the number of terminals that count towards MaxTerminals, including those being released, until their
-	// process trees are gone. Running is the number of commands currently running.
+	// Terminals is the number of terminals that count towards MaxTerminals. Terminals being released are included until
+	// their process trees have exited. Running is the number of commands currently running.
 	Terminals, Running int
 	// Sessions is the number of sessions, including unopened and closed ones that still have terminals.
 	Sessions int
-	// ReservedBytes is the memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the memory
-	// actually in use, without that of released terminals.
+	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the
+	// amount of memory actually in use, excluding memory used by released terminals.
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// A Journal records commands that may still be running, so that they can be found after the host has crashed. Its
-// methods may be called concurrently for different terminals. Panics are logged and treated as errors.
+// A Journal records commands that may still be running so that they can be found if the host crashes. Its methods may
+// be called concurrently for different terminals. If a method panics, the panic is logged and treated as an error.
 type Journal interface {
-	// Begin records a command before it starts. The command is recorded as it was before a Sandbox rewrites it. Its Env
-	// is nil, since it may contain secrets. If Begin fails, nothing is started and Create fails with ErrInternal.
+	// Begin records a command before it is started and before a Sandbox rewrites it. Its Env is nil, since it may
+	// contain secrets. If Begin returns an error, nothing is started and Create fails with ErrInternal.
 	Begin(info TerminalInfo) error
-	// Started adds the command's PID to the record. It should gather facts about the process and then call unreaped. If
-	// that returns false, the PID may be reused, and nothing must be recorded. If Started fails, the tree is killed and
-	// Create fails with ErrInternal.
+	// Started adds the command's PID to the record. It should collect any information it needs about the process and
+	// then call unreaped. If unreaped returns false, the PID may have been reused, and Started must not record
+	// anything. If Started returns an error, the tree is killed and Create returns ErrInternal.
 	Started(id TerminalID, pid int, unreaped func() bool) error
-	// End removes the record, if any, once the process tree is gone. If End fails after a kill, the kill succeeds and
-	// the release calls End again. If it fails again, the release fails with ErrInternal.
+	// End removes the record, if any, once the process tree has exited. If End fails after a kill, Kill still succeeds,
+	// and End is called again when the terminal is released. If it fails again, Release returns ErrInternal.
 	End(id TerminalID) error
 }
 

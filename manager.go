@@ -17,9 +17,8 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// A Manager creates and manages terminals until they are released. Callers should call Shutdown or Close when done.
-//
-// It is safe for concurrent use by multiple goroutines. No lock is held while a command starts, exits or is waited for.
+// A Manager creates terminals and manages them until they are released. Callers should call Shutdown or Close when
+// done. A Manager is safe for concurrent use, and does not hold locks while waiting for a command to start or exit.
 type Manager struct {
 	options    Options
 	ids        *ids.Generator
@@ -64,14 +63,14 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Create starts a command in a new terminal and returns once it is running. ctx applies to this call but never to the
-// command. If ctx is done before Create returns, no process is left behind. If options is nil, those of the session and
-// the Manager are used.
+// Create starts a command in a new terminal and returns once the command is running. The provided context is only used
+// for this call and does not affect the command once it is running. If ctx is done before Create returns, no process is
+// left behind. If options is nil, the options of the session and the Manager are used.
 //
 // All errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound if the request is
-// at fault; ErrQuota, ErrDenied or ErrSessionNotFound if it was refused; ErrCancelled if ctx is done; ErrClosing after
-// Shutdown or Close; and ErrInternal if a system call fails, an option is invalid (Field names it), or a function in
-// the options panics, in which case the panic and its stack are logged.
+// at fault; ErrQuota, ErrDenied or ErrSessionNotFound if it was refused; ErrCancelled if ctx is done; and ErrClosing if
+// Shutdown or Close was called. Otherwise, it is ErrInternal, which indicates that a system call failed, an option is
+// invalid (Field is its name), or a function in the options panicked, in which case the panic and its stack are logged.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -238,7 +237,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns the terminal with the given id, or ErrTerminalNotFound if it does not exist.
+// Terminal returns the terminal with the given id. If the terminal does not exist, it returns ErrTerminalNotFound.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,14 +247,14 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions, oldest first, including those still starting but not released ones.
+// Terminals returns all terminals that have not been released, including those still starting, from oldest to newest.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return oldestFirst(slices.Collect(maps.Values(m.sessions))...)
 }
 
-// SessionTerminals is like Terminals but limited to a single session.
+// SessionTerminals is like Terminals but only returns the terminals of a single session.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,12 +273,12 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 	return all
 }
 
-// Release terminates a terminal's process tree in the same way as Terminal.Kill and forgets the terminal. The id
-// becomes invalid immediately, but Release does not return until the tree is gone. The *Terminal itself can still be
-// read. Releasing a terminal more than once is not an error, unless it was attached.
-//
-// It returns ErrTerminalNotFound if the session never had such a terminal, and ErrSurvivors if processes are still
-// running after the last step. If ctx is done first, it returns ErrCancelled, but the release continues.
+// Release terminates a terminal's process tree in the same way as Terminal.Kill and removes the terminal. The id
+// becomes invalid immediately, but Release does not return until the tree has exited. The *Terminal itself can still be
+// read. It is not an error to release a terminal more than once, unless it was attached. If the session has never had
+// such a terminal, Release returns ErrTerminalNotFound. If processes are still running after the last escalation step,
+// it returns ErrSurvivors. If ctx is done before the release is complete, it returns ErrCancelled, but the release
+// continues in the background.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -313,18 +312,18 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 }
 
 // Observe adds a hook, which is called with each subsequent Event. All hooks are called on a single goroutine, in the
-// order they were added. They receive events in order, but after the fact, so use Options.Record to record a decision
-// before its command runs. A slow hook only delays other hooks and Close, which waits for the last event to be
-// processed. However, Create fails with ErrQuota while 10,000 events, 64 MiB of events, or Options.MaxOutputBytes of
-// released terminals' output are pending. Hooks may call the Manager, including Create, but not Close or Shutdown,
-// because these wait for them. If a hook panics, the panic is logged. Hooks may retain events, but not modify them.
+// order they were added. Events are passed to hooks in order, but only after the fact. To record a decision before its
+// command runs, use Options.Record instead. A slow hook only delays other hooks, Close and Shutdown. However, Create
+// returns ErrQuota while 10,000 events, 64 MiB of events, or events holding Options.MaxOutputBytes of output are
+// pending. Hooks may retain events but must not modify them. They may call methods of the Manager, including Create,
+// but not Close or Shutdown, since those wait for the hooks to return. If a hook panics, the panic is logged.
 //
-// Call stop to remove the hook and wait until it will not be called again. stop must not be called by a hook, but may
-// be called more than once.
+// To remove the hook, call stop. When stop returns, the hook will not be called again. stop must not be called by a
+// hook, but may be called more than once.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped tells the Manager that the host has reaped a child process, and reports whether the child was one of the
-// Manager's commands. If Options.HostReaps is set, it must be called after every wait4.
+// Reaped informs the Manager that the host has reaped a child process, and reports whether the child was one of the
+// Manager's commands. If Options.HostReaps is set, Reaped must be called after every call to wait4.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
@@ -342,11 +341,10 @@ func (m *Manager) discard(t *Terminal) {
 }
 
 // Shutdown gracefully shuts down the Manager. New terminals are refused, and existing ones are released concurrently.
-// When Shutdown returns, the Manager has no processes, goroutines, timers or files left, except for survivors. It
-// returns the joined errors of the releases. Subsequent calls also wait and return the same error.
-//
-// If ctx is done first, Shutdown returns ErrCancelled and the releases continue, but Options.Record is cancelled. Call
-// Close to kill the remaining processes in that case.
+// When Shutdown returns, no processes, goroutines, timers or files of the Manager remain, except for survivors. Any
+// errors from releasing the terminals are joined and returned. Subsequent calls also wait and return the same error. If
+// ctx is done before the shutdown is complete, Shutdown returns ErrCancelled and the terminals continue to be released
+// in the background, but Options.Record is cancelled. In that case, call Close to kill the remaining processes.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()
 	select {
@@ -361,8 +359,8 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 }
 
 // Close immediately shuts down the Manager, killing all processes with SIGKILL, including those already being released.
-// It waits for Options.Record and the hooks added by Observe, and returns the same error as Shutdown. For a graceful
-// shutdown, use Shutdown.
+// It waits for Options.Record and the hooks added by Observe to return, and returns the same error as Shutdown. For a
+// graceful shutdown, use Shutdown.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

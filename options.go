@@ -18,65 +18,69 @@ import (
 
 // CommandOptions specifies how to run a command. It can be passed to Create for a single terminal, returned by
 // Options.CommandsFor for certain commands, set in SessionOptions for a session, or set in Options for all commands.
-// Each field takes the first non-zero value in this order. If there is none, the default given below applies.
+// Each field takes the first non-zero value found in this order, or else the default given below.
 type CommandOptions struct {
-	// Dir is the absolute path of the working directory for requests without a cwd. If empty, it defaults to the first
-	// of the session's Roots. A session without Roots uses the host's working directory at the time of the request or,
-	// with a Runner, a directory chosen by the Runner.
+	// Dir is the absolute path of the working directory for requests that do not specify a cwd. By default, it is the
+	// first of the session's Roots, even if Options.Commands.Dir is set. If there are no Roots, it is the host's
+	// working directory at the time of the request or, if there is a Runner, one chosen by the Runner.
 	Dir string
 
-	// Env specifies the base environment, in the form "NAME=value". Requests add their variables to it. If nil, this is
-	// the environment of the Runner or, without one, the host's environment at the time of the request. If Env is empty
-	// but non-nil, commands inherit no variables, and programs cannot be looked up because PATH is missing.
+	// Env specifies the base environment, in the form "NAME=value", to which requests add their own variables. If Env
+	// is nil, the Runner's environment is used or, if there is no Runner, the host's at the time of the request. If Env
+	// is empty but non-nil, commands do not inherit any variables, so programs cannot be found because PATH is not set.
 	Env []string
 
 	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form
-	// "NAME=value". They override Env, but not the variables of a request, and do not apply to commands with an
-	// Attended PTY. If nil, UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
+	// "NAME=value". They override Env, but not the variables of a request, and are not set if a command has an Attended
+	// PTY. If Unattended is nil, UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
 	Unattended []string
 
-	// Shell specifies the shell that runs shell lines. If nil, it is the system's shell (see the Shell type) or, with a
-	// Runner, sh -c. If it cannot be found, Create fails with ErrInternal and Field "CommandOptions.Shell".
+	// Shell specifies the shell used to run shell lines. If Shell is nil, the system's shell is used (see the Shell
+	// type) or, if there is a Runner, sh -c. If the shell cannot be found, Create fails with ErrInternal and Field
+	// "CommandOptions.Shell".
 	Shell *Shell
 
 	// ShellLines controls whether commands without arguments are run as shell lines. The default is ShellAuto, which
-	// does so for commands that look like a shell line and are not the name of a program.
+	// does so if the command looks like a shell line and is not the name of a program.
 	ShellLines ShellMode
 
-	// PTY, if non-nil, makes the command run on a PTY. It cannot be combined with a Runner. Without a PTY, the
-	// command's output goes to a pipe, and reading from its standard input returns end of file.
+	// PTY, if non-nil, specifies that the command runs on a PTY. It cannot be combined with a Runner. If PTY is nil,
+	// the command writes its output to a pipe, and reading from its standard input returns end of file.
 	PTY *PTYOptions
 
-	// Limits restricts the command's resources, which are unlimited by default. Setting it replaces the Limits of the
-	// next level entirely, so any fields that should still apply must be repeated.
+	// Limits restricts the command's resources, which are unlimited by default. Setting Limits replaces the Limits of
+	// the next level entirely, so any fields that should still apply must be repeated.
 	Limits *Limits
 
-	// Sandbox, if non-nil, confines the command. It is called once the policy has allowed the command, just before the
-	// start, and may rewrite the command. If it fails, Create fails. It cannot be combined with a Runner.
+	// Sandbox, if non-nil, confines the command. It is called just before the command starts, once the policy has
+	// allowed it, and may rewrite the command. If Sandbox fails, so does Create. It cannot be combined with a Runner.
 	Sandbox Sandbox
 
-	// Escalation lists the steps taken to terminate a process tree. Each step sends its signal to the whole tree, and
-	// the next one follows if the tree is still running after the step's wait. The last step is always SIGKILL.
-	// Processes still running 10 seconds later, or after the Wait given for SIGKILL, are survivors. The default is
-	// SIGTERM with a wait of 5 seconds. With a PTY, it is SIGHUP with 1 second, as if the terminal window was closed,
-	// because interactive shells ignore SIGTERM, and then SIGTERM with 4 seconds. If Escalation is empty but non-nil,
-	// SIGKILL is sent immediately. On Windows, every signal except SIGKILL is a CTRL_BREAK to the command's process
-	// group. If the host has no console, the step is skipped without waiting. On a PTY, it closes the console.
+	// Escalation lists the steps taken to terminate a process tree. Each step sends a signal to the entire tree. If the
+	// tree is still running after the step's wait, the next step is taken. The last step is always SIGKILL. Any
+	// processes still running 10 seconds after SIGKILL, or after the Wait specified for it, are considered survivors.
+	//
+	// The default is to send SIGTERM and wait for 5 seconds. On a PTY, since interactive shells ignore SIGTERM, the
+	// default is to send SIGHUP, as if the terminal window had been closed, and wait for 1 second, and then to send
+	// SIGTERM and wait for 4 seconds. If Escalation is empty but non-nil, SIGKILL is sent immediately.
+	//
+	// On Windows, every signal except SIGKILL is sent as a CTRL_BREAK to the command's process group. If the host does
+	// not have a console, the step is skipped without waiting. On a PTY, the only default step closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum time a command may run before its tree is terminated. The default is NoTimeout.
+	// Timeout is the maximum time a command may run before its process tree is terminated. The default is NoTimeout.
 	Timeout time.Duration
 
-	// OutputByteLimit is the number of bytes of output to keep for requests without a limit. The default is 1 MiB.
+	// OutputByteLimit is the number of bytes of output to keep if a request does not set a limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit, for
-	// Terminal.Head to return. It counts towards MaxOutputBytes. The default is 0, but requests may ask for more, up to
-	// MaxOutputByteLimit.
+	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit. They are
+	// returned by Terminal.Head and count towards MaxOutputBytes. The default is 0, but a request may ask for more
+	// bytes, up to MaxOutputByteLimit.
 	HeadBytes int64
 
 	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent requests a
-	// lower limit. The default is 64 KiB.
+	// lower limit or MaxOutputByteLimit is lower. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -122,84 +126,85 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 
 // Options configures a Manager. The zero value is ready to use.
 type Options struct {
-	// Commands specifies the default options for all commands. Sessions and terminals may override them.
+	// Commands specifies the default options for all commands, which sessions and terminals may override.
 	Commands CommandOptions
 
-	// CommandsFor, if non-nil, may return options for individual commands, such as a timeout or a PTY. It is called
-	// with each resolved command before any policies are consulted, on the goroutine creating the terminal, and
-	// possibly concurrently. The options override those of the session and of Commands. They must not include Dir, Env,
-	// Unattended, Shell or ShellLines.
+	// CommandsFor, if non-nil, may return options for an individual command, such as a timeout or a PTY. It is called
+	// with each resolved command before any policies are consulted, on the goroutine that is creating the terminal, and
+	// may be called concurrently. The options it returns override those of the session and of Commands, but must not
+	// include Dir, Env, Unattended, Shell or ShellLines.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. Higher limits in requests and
-	// options are reduced to it. The default is 16 MiB.
+	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. If a request or an option
+	// specifies a higher limit, MaxOutputByteLimit is used instead. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals. Released terminals count until their process trees are gone.
-	// Once the maximum is reached, Create fails with ErrQuota. The default is 4096.
+	// MaxTerminals is the maximum number of terminals. A released terminal counts until its process tree is gone. If
+	// the maximum has been reached, Create fails with ErrQuota. The default is 4096.
 	MaxTerminals int
 
 	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes is the maximum memory reserved for the output of all terminals, in bytes, beyond which Create
-	// fails with ErrQuota. Until it is released, each terminal reserves as much as its limit, no matter how much it has
-	// written, and with a PTY twice as much, plus memory for the screen. The default is 4 GiB, which is enough for 256
-	// terminals with the highest limit.
+	// MaxOutputBytes is the maximum amount of memory, in bytes, that can be reserved for the output of all terminals.
+	// If a new terminal would exceed it, Create fails with ErrQuota. Until a terminal is released, it reserves as much
+	// memory as its limit allows, or twice as much plus memory for the screen if it has a PTY, regardless of how much
+	// has been written. The default is 4 GiB, which is enough for 256 terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory in which this process may create others. If set, each command runs in its own
-	// cgroup, and all processes in it are killed together. The only way for a process to escape is to write to
+	// Cgroup is a cgroup v2 directory in which this process may create other cgroups. If set, each command runs in its
+	// own cgroup, and all processes in it are killed together. The only way for a process to escape is to write to
 	// cgroup.procs of another cgroup below the directory, which can be prevented by running commands as another user or
-	// in a sandbox. Without a cgroup, a process cannot be found if it clears its environment, closes the output and
-	// leaves the session. By default, no cgroup is used. On systems other than Linux, setting Cgroup makes Create fail.
+	// in a sandbox. By default, no cgroup is used, and a process cannot be found if it clears its environment, closes
+	// the output and leaves the session. On systems other than Linux, Create fails if Cgroup is set.
 	Cgroup string
 
-	// KeepDetached leaves deliberately detached processes running when a process tree is terminated. These are
-	// processes in their own session that do not hold the output open, such as the servers of tmux and gpg-agent, or an
-	// editor's window. Sandboxes still terminate them, as does journal.Recover if the host has died. KeepDetached is
-	// not supported on Windows, nor with Cgroup or Runner. By default, all processes are terminated.
+	// KeepDetached leaves deliberately detached processes running when a tree is terminated. A process is detached if
+	// it is in its own session and does not hold the output open, such as the server of tmux or gpg-agent, or an
+	// editor's window. Sandboxes still terminate detached processes, as does journal.Recover if the host has died.
+	// KeepDetached is not supported on Windows or with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command before it starts and removes the record once a kill or a release has
-	// terminated its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
-	// Managers may share a Journal. Package journal provides one, and can clean up after a crashed host.
+	// Journal, if non-nil, records each command before it starts and removes the record once a kill, release or timeout
+	// has ended its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
+	// Several Managers may share a Journal. Package journal provides one that can also clean up after a crashed host.
 	Journal Journal
 
 	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.
 	// This is how the Manager learns the exit status if the kernel does not report it (before Linux 6.15). By default,
-	// this package expects to be the only one reaping the processes it starts, and logs once if it is not.
-	// Terminal.Wait then returns ErrExitLost if the exit status was lost, and fewer processes of the tree are found.
-	// Before Linux 6.9, a signal can reach the wrong process if the host reaps a command right before it is sent.
+	// this package expects to be the only one reaping the processes it starts. If it is not, this is logged once,
+	// Terminal.Wait returns ErrExitLost if the exit status was lost, and fewer processes of the tree are found. Before
+	// Linux 6.9, a signal can reach the wrong process if the host reaps a command right before the signal is sent.
 	HostReaps bool
 
-	// RequireSessions causes Create to return ErrSessionNotFound for sessions not opened with OpenSession.
+	// RequireSessions causes Create to return ErrSessionNotFound if the session has not been opened with OpenSession.
 	RequireSessions bool
 
-	// Policy decides which commands may run, in all sessions. If nil, commands are only restricted by SessionOptions.
+	// Policy decides which commands may run in any session. If nil, commands are only restricted by SessionOptions.
 	Policy Policy
 
-	// Approve is called when a policy returns VerdictAsk, and typically asks the user whether to run the command. It
-	// can take as long as the user needs, because only the call to Create waits for it. ctx is cancelled with the
-	// request and when the connection, session or Manager is closed. A later answer has no effect, but Close still
-	// waits for it. Approve may be called concurrently. If it is nil, such commands are denied.
+	// Approve is called when a policy returns VerdictAsk, typically to ask the user whether to run the command. It may
+	// take as long as the user needs, since only the call to Create waits for it. ctx is cancelled along with the
+	// request and when the connection, session or Manager is closed. An answer given after that is ignored, but Close
+	// still waits for Approve to return. Approve may be called concurrently. If Approve is nil, the command is denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner, if non-nil, looks up and runs commands elsewhere, for example in a container. The directory, environment
-	// and limits specified in the options still apply, but nothing is inherited from the local machine, and commands
-	// are not recorded in the Journal. Runner cannot be combined with Sandbox, PTY, Cgroup or KeepDetached.
+	// Runner, if non-nil, looks up and runs commands somewhere other than the local machine, such as in a container.
+	// The directory, environment and limits in the options still apply, but commands do not inherit anything from the
+	// local machine and are not recorded in the Journal. Runner cannot be used with Sandbox, PTY, Cgroup or
+	// KeepDetached.
 	Runner Runner
 
-	// Record, if non-nil, is called with every event. Use it to keep an audit log, for example with package audit.
-	// Record is called with each *DecisionEvent before the command starts, on the goroutine creating the terminal, and
-	// may be called concurrently. If it fails or panics, the error is logged, the command is not run, and Create fails
-	// with ErrInternal, or with ErrCancelled if ctx is done. Denied commands remain denied. ctx is cancelled with the
-	// request and when the connection, session or Manager is closed. Record should then return, since Create and Close
-	// wait for it.
+	// Record, if non-nil, is called with every event. It can be used to keep an audit log, for example with package
+	// audit. Each *DecisionEvent is recorded before the command starts, on the goroutine that is creating the terminal,
+	// so Record may be called concurrently. If Record returns an error or panics, the error is logged, the command is
+	// not run, and Create fails with ErrInternal, or with ErrCancelled if ctx is done. A denied command remains denied.
+	// ctx is cancelled along with the request and when the connection, session or Manager is closed. When that happens,
+	// Record should return, because Create and Close wait for it.
 	//
-	// All other events, and decisions on creates already cancelled, are passed to Record in order, on the goroutine of
-	// the Manager.Observe hooks and before them. Their errors are only logged, and ctx is cancelled with that of a
-	// Shutdown.
+	// All other events, as well as decisions on creates that were already cancelled, are passed to Record in order, on
+	// the goroutine that calls the Manager.Observe hooks and before those hooks. For these events, errors are only
+	// logged, and ctx is cancelled when the ctx passed to Shutdown is.
 	Record func(ctx context.Context, event Event) error
 }
 
@@ -335,12 +340,12 @@ func optionError(field, reason string) *Error {
 
 // SessionOptions specifies options for a session opened by Manager.OpenSession. The zero value is ready to use.
 type SessionOptions struct {
-	// Commands specifies the options for the session's commands. They override Options.Commands.
+	// Commands specifies the options for the session's commands, which override Options.Commands.
 	Commands CommandOptions
 
-	// Roots lists the directories in or below which commands may run, as absolute paths. OpenSession resolves their
-	// symbolic links once. Requests with any other working directory are refused, and sandboxes allow writing to the
-	// roots. If Roots is nil, commands may run anywhere. If it is empty but non-nil, no command may run.
+	// Roots lists the absolute paths of the directories in or below which commands may run. OpenSession resolves their
+	// symbolic links once. Requests for any other working directory are refused, and sandboxes allow commands to write
+	// to the roots. If Roots is nil, commands may run anywhere. If Roots is empty but non-nil, no command may run.
 	Roots []string
 
 	// Policy decides which commands may run in the session. If Options.Policy is also set, the stricter decision wins.
@@ -350,61 +355,61 @@ type SessionOptions struct {
 	MaxTerminals int
 }
 
-// NoTimeout disables CommandOptions.Timeout, so the command can run indefinitely.
+// NoTimeout disables CommandOptions.Timeout, allowing the command to run indefinitely.
 const NoTimeout time.Duration = -1
 
 // HandlerOptions configures a Handler. The zero value is ready to use.
 type HandlerOptions struct {
-	// Next handles all messages not handled by Handle, which are those other than terminal/* and the cancellation of a
-	// pending terminal/* request using $/cancel_request. As with any jsonrpc2 handler, no messages are read until it
-	// returns. If Next is nil, requests fail with -32601 and notifications are ignored.
+	// Next handles all messages that Handle does not handle itself, which means everything except terminal/* and
+	// $/cancel_request for a pending terminal/* request. As with any jsonrpc2 handler, no further messages are read
+	// until Next returns. If Next is nil, requests fail with -32601 and notifications are ignored.
 	Next jsonrpc2.Handler
 
-	// Capabilities is the value returned by Handler.Capabilities. If nil, terminals are advertised. If it does not
-	// include terminals, all terminal/* requests fail with -32601.
+	// Capabilities is the value returned by Handler.Capabilities. If nil, terminals are advertised. If Capabilities
+	// does not include terminals, all terminal/* requests fail with -32601.
 	Capabilities *ClientCapabilities
 
-	// Created, if non-nil, is called with each new terminal before the agent receives its id. Use it to start a
-	// goroutine that shows live output with Terminal.Follow, for example. It is called on the goroutine that serves the
-	// request or calls Attach, which waits for it to return, and may be called concurrently. If it panics, the panic is
-	// logged with its stack, the request fails with ErrInternal, and the terminal is released.
+	// Created, if non-nil, is called with each new terminal before the agent receives the terminal's id. For example,
+	// it may start a goroutine that shows live output using Terminal.Follow. Created is called on the goroutine that
+	// serves the request or calls Attach, which blocks until it returns, and may be called concurrently. If Created
+	// panics, the panic is logged with a stack trace, the request fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
 	// TerminalAuth controls whether Capabilities advertises that users can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). The agent may then offer sign-in methods for package signin to run. Set it
-	// only if the agent's program can be started in a terminal attended by a user.
+	// (clientCapabilities.auth.terminal). If so, the agent may offer sign-in methods, which can be run with package
+	// signin. TerminalAuth should only be set if the agent's program can be started in a terminal attended by a user.
 	TerminalAuth bool
 
-	// SessionPrefix is prepended to session ids received on this connection, to keep apart agents that choose the same
-	// ids. With the prefix "a/", for example, the session that the agent calls "session-1" is "a/session-1" to
-	// OpenSession, policies and events. No prefix should be a prefix of another.
+	// SessionPrefix is prepended to the session ids received on this connection, to distinguish between agents that
+	// choose the same ids. For example, if the prefix is "a/", the session that the agent calls "session-1" is known to
+	// OpenSession, policies and events as "a/session-1". No prefix should begin with another prefix.
 	SessionPrefix SessionID
 
 	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
-	// read into memory. The default is 64 MiB. If negative, all lines are skipped.
+	// read into memory. The default is 64 MiB. If LineLimit is negative, all lines are skipped.
 	LineLimit int64
 
 	// SkippedLines is called by Handler.Filter with each line that is not a JSON-RPC message, such as debugging output.
-	// It is called on the goroutine reading from the connection, which waits for it to return. A panic is logged with
-	// its stack. If nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level Warn. The
-	// bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
+	// The goroutine reading from the connection blocks until SkippedLines returns. If it panics, the panic is logged
+	// with a stack trace. If nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level
+	// Warn. The bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
 	// SupportedMethods lists the methods supported by Next. It is reported to agents if terminals are not advertised.
 	SupportedMethods []string
 
-	// MaxPending is the maximum number of pending requests. A request counts (approximately) until the agent has read
-	// its response. Any request beyond the maximum fails with -32800 and kind "quota", and no more are read until the
-	// agent has read that response. The default is 16384. If negative, all requests are refused.
+	// MaxPending is the maximum number of pending requests. A request is pending until (approximately) the agent has
+	// read its response. A request beyond the maximum fails with -32800 and kind "quota", and no others are read until
+	// the agent has read that response. The default is 16384. If MaxPending is negative, all requests are refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If negative, all
-	// create requests are refused.
+	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If
+	// MaxCreateBytes is negative, all create requests are refused.
 	MaxCreateBytes int
 
-	// MaxPendingCreateBytes is the maximum memory used by pending create requests for their JSON params and their lists
-	// of arguments and variables. Requests that would exceed it fail with -32800 and kind "quota". The default is 64
-	// MiB. If negative, all create requests are refused.
+	// MaxPendingCreateBytes is the maximum amount of memory that pending create requests may use for their JSON params
+	// and their lists of arguments and variables. A request that would exceed the maximum fails with -32800 and kind
+	// "quota". The default is 64 MiB. If MaxPendingCreateBytes is negative, all create requests are refused.
 	MaxPendingCreateBytes int
 }
 

@@ -1,7 +1,6 @@
 package acpterm
 
-// Policies: the proposal that a Policy gets before a command starts, its decision, and the question to the user.
-// Package policy has ready-made policies and remembers answers; authorize.go asks them.
+// Policies, their decisions, and the question to the user. authorize.go asks them. Package policy has ready-made ones.
 
 import (
 	"cmp"
@@ -14,8 +13,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// A Policy decides which commands may run. Decide may be called concurrently. It may block, since only the call to
-// Create waits for it, but it should return when ctx is done.
+// A Policy decides which commands may run. Decide may be called concurrently. It may block, since nothing waits for it
+// except the call to Create, but it should return when ctx is done.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
@@ -26,31 +25,31 @@ type PolicyFunc func(ctx context.Context, p Proposal) Decision
 // Decide calls f(ctx, p).
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// A Proposal describes a command for a Policy to allow or deny. If allowed, exactly this program runs in exactly this
-// directory, even if either has been renamed or replaced. With Options.Runner, it is up to the Runner to ensure this.
+// A Proposal describes a command that a Policy is asked to allow or deny. If the command is allowed, exactly this
+// program will run in exactly this directory, even if either has since been renamed or replaced. If Options.Runner is
+// set, the Runner is responsible for ensuring this.
 type Proposal struct {
 	SessionID SessionID
-	// Command is the resolved command. Path and Dir do not contain symbolic links. Args and Env must not be modified.
+	// Command is the resolved command, without symbolic links in Path and Dir. Args and Env must not be modified.
 	Command Command
-	// Name is the last element of the program's path before symbolic links were resolved. Some programs, such as
-	// busybox, behave according to this name.
+	// Name is the last element of the program's path before symbolic links were resolved. Note that some programs, such
+	// as busybox, behave differently depending on this name.
 	Name string
 	// ArgsUnknown indicates that the command may run with arguments other than Command.Args, for example because it is
-	// a shell line and the shell expands its arguments.
+	// a shell line and the shell will expand its arguments.
 	ArgsUnknown bool
-	// DirUnknown indicates that the command may not run in Command.Dir, for example due to a cd in a shell line.
+	// DirUnknown indicates that the directory may differ from Command.Dir, for example because of a cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown lists the variables whose values may differ from Requested.Env, typically because the shell expands
-	// them in a shell line.
+	// ValuesUnknown lists variables whose values may differ from Requested.Env, typically because a shell expands them.
 	ValuesUnknown []string
-	// Roots is SessionOptions.Roots with all symbolic links resolved, or nil if it is not set.
+	// Roots is SessionOptions.Roots after all symbolic links have been resolved, or nil if it is not set.
 	Roots []string
-	// Requested is the request received from the agent. Note that the agent only set the variables in its Env, whereas
-	// all other variables in Command.Env come from the host.
+	// Requested is the request received from the agent. Note that the agent only set the variables in Requested.Env.
+	// All other variables in Command.Env come from the host.
 	Requested CreateTerminalRequest
-	// PTY is a copy of the PTYOptions for the command, or nil if it will not be run on a PTY.
+	// PTY is a copy of the PTYOptions for the command, or nil if the command will not run on a PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession. It can be used to tell the session apart from a later session with the
+	// SessionDone is closed by CloseSession. It can be used to distinguish the session from a later session with the
 	// same id. If the session was never opened, SessionDone is nil.
 	SessionDone <-chan struct{}
 
@@ -65,19 +64,19 @@ func (p Proposal) where() machine {
 	return p.machine
 }
 
-// DirWithin reports whether the command is guaranteed to run in or below one of dirs. Like Roots, they must be absolute
-// paths without symbolic links. If DirUnknown is set, DirWithin returns false.
+// DirWithin reports whether the command is guaranteed to run in or below one of dirs, each of which must be an absolute
+// path without symbolic links. If DirUnknown is set, DirWithin always returns false.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether Options.Runner will run the command. If so, all paths refer to files of the Runner.
+// Remote reports whether Options.Runner will run the command. If so, all paths refer to files on the Runner's machine.
 func (p Proposal) Remote() bool { return p.where().remote() }
 
 // LookPath searches for the named program in the PATH that commands inherit, ignoring variables set by the agent, and
-// returns its path with symbolic links resolved. If this fails, it returns ErrCommandNotFound or ErrNotExecutable. With
-// a Runner, LookPath blocks until the Runner has responded or ctx is done.
+// returns its path with symbolic links resolved. If the program cannot be found, it returns ErrCommandNotFound or
+// ErrNotExecutable. If there is a Runner, LookPath blocks until the Runner responds or ctx is done.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if p.machine == nil {
@@ -88,7 +87,7 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 }
 
 // RealDir resolves the symbolic links in dir, which must be an absolute path on the machine that runs the command. If
-// this fails, it returns ErrInvalidParams with Field "dir", or the Runner's error.
+// the links cannot be resolved, RealDir returns ErrInvalidParams with Field "dir", or the error returned by the Runner.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -104,7 +103,7 @@ type Verdict int
 
 // The verdicts, from strictest to most lenient.
 const (
-	// VerdictDeny refuses the command.
+	// VerdictDeny denies the command.
 	VerdictDeny Verdict = iota
 	// VerdictAsk leaves the decision to Options.Approve. If Approve is nil, the command is denied.
 	VerdictAsk
@@ -143,21 +142,21 @@ type Decision struct {
 	Verdict Verdict
 	// Rule is the name of the rule that led to the decision, if any. It is included in events and questions.
 	Rule string
-	// Reason optionally explains the decision to the agent if the command is denied, or to the user in a question.
+	// Reason optionally explains the decision to the agent if the command is denied, or to the user who is asked.
 	Reason string
-	// Change, if non-nil, is another command to run instead. It is submitted to all policies again. Change is ignored
-	// if the verdict is VerdictDeny.
+	// Change, if non-nil, is another command to run instead, which is then submitted to all of the policies again.
+	// Change is ignored if the verdict is VerdictDeny.
 	Change *Command
-	// Answer, if non-nil, is an earlier answer to use for VerdictAsk, instead of calling Options.Approve.
+	// Answer, if non-nil, is a previous answer to use for VerdictAsk instead of calling Options.Approve.
 	Answer *Answer
 }
 
 // Policies combines several policies into one. It consults them in order and returns the strictest decision, or the
 // first such decision if there is a tie, along with the first Change returned by any of the policies. Unknown verdicts
-// are treated as VerdictDeny. An empty list allows all commands.
+// are treated as VerdictDeny. If the list is empty, all commands are allowed.
 type Policies []Policy
 
-// Decide asks all policies and returns the strictest decision.
+// Decide consults all of the policies and returns the strictest decision.
 func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	strictest := Decision{Verdict: VerdictAllow}
 	for i, policy := range all {
@@ -187,10 +186,10 @@ func confinement(roots []string) Policy {
 	})
 }
 
-// Propose returns a Proposal for a program which the command of p would run with the given arguments, after setting the
-// given variables. The program is looked up in the same way as the command would do it. Policies that examine the
-// programs run by a command, such as those in policy/shell, use it to consult other policies. Propose returns
-// ErrCommandNotFound or ErrNotExecutable. With a Runner, it blocks until the Runner responds or ctx is done.
+// Propose returns a Proposal for a program that the command of p would run with the given arguments after setting the
+// given variables. The program is looked up just as the command would look it up. Policies that examine programs run by
+// a command, such as those in policy/shell, use Propose to consult other policies. The error is ErrCommandNotFound or
+// ErrNotExecutable. If there is a Runner, Propose blocks until the Runner responds or ctx is done.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
@@ -213,23 +212,23 @@ type Question struct {
 	Proposal
 	Rule, Reason string // of the policy's Decision
 
-	// Unverified lists the files of the program that cannot be checked for changes between the question and the start,
-	// because they are unreadable or larger than 256 MiB. This may include the interpreter of a script. They should be
-	// shown to the user, since any process able to write to them can change the command.
+	// Unverified lists the program's files that cannot be checked for changes made after the question but before the
+	// command starts, because they are unreadable or larger than 256 MiB. This may include the interpreter of a script.
+	// The files should be shown to the user, since any process able to write to them can change the command.
 	Unverified []string
 }
 
 // An Answer is returned by Options.Approve. The zero value denies the command, but does not affect later requests.
 type Answer struct {
 	Approval Approval
-	// Reason is sent to the agent if the command is denied. If empty, "it was not approved" is sent instead.
+	// Reason is sent to the agent if the command is denied. The default is "it was not approved".
 	Reason string
 	// By identifies the user who answered, for use in events.
 	By string
 }
 
-// An Approval is a user's decision on a command. Unknown values deny the command. The Manager itself does not remember
-// answers. To remember them for a session or permanently, use policy.Approvals.
+// An Approval is a user's decision on a command. If the value is unknown, the command is denied. Note that the Manager
+// does not remember answers. To remember them for a session or permanently, use policy.Approvals.
 type Approval int
 
 // The approvals.

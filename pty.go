@@ -18,18 +18,18 @@ import (
 )
 
 // PTYOptions configures a PTY (pseudo-terminal), which becomes the command's controlling terminal and its standard
-// input, output and error, as in a terminal window. The zero value is ready to use.
+// input, output and error, as if the command had been started in a terminal window. The zero value is ready to use.
 //
-// With a PTY, Terminal.Follow returns the raw bytes written by the command, or on Windows by the system's console.
-// Terminal.Output and the agent see plain text without escape sequences. It consists of the lines scrolled off the
-// screen followed by those on it, up to the terminal's limit in bytes.
+// On a PTY, Terminal.Follow returns the raw bytes written by the command or, on Windows, by the system's console.
+// Terminal.Output and the agent see plain text without escape sequences: the lines that have scrolled off the screen
+// followed by those still on the screen, up to the terminal's limit in bytes.
 type PTYOptions struct {
 	// Columns and Rows specify the size in characters, up to 1000 each. The default is 80 columns and 24 rows.
 	Columns, Rows int
 	// Term is the value of the TERM environment variable. The default is "xterm-256color".
 	Term string
-	// Attended indicates that a user is watching the output and can respond to it using Terminal.Write. If set,
-	// CommandOptions.Unattended is ignored, so pagers, editors and prompts behave according to CommandOptions.Env.
+	// Attended indicates that a user is watching the output and can respond using Terminal.Write. If set,
+	// CommandOptions.Unattended is ignored, so pagers, editors and prompts respect CommandOptions.Env.
 	Attended bool
 }
 
@@ -53,7 +53,7 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default for CommandOptions.Unattended, with variables for pagers, editors and Git.
+// UnattendedVariables returns the default for CommandOptions.Unattended, which covers pagers, editors and Git.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -75,13 +75,13 @@ func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 // HasPTY reports whether the command runs on a PTY.
 func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 
-// Write sends keyboard input to a command on a PTY. Besides text, this can be control characters, such as "\x03" for an
-// interrupt and "\x04" for end of file, and the escape sequences of keys. Agents cannot use it. Each write is reported
-// as an InputEvent, which does not contain the bytes. Concurrent writes are serialized.
+// Write sends keyboard input to a command running on a PTY. The input may contain control characters as well as text,
+// such as "\x03" for an interrupt and "\x04" for end of file, and the escape sequences of keys. Write is not available
+// to agents. Each call is reported as an InputEvent, which does not contain the input. Concurrent calls are serialized.
 //
-// Write blocks while the system's buffer is full, unless the command exits. It returns an *Error of kind ErrInternal,
-// which wraps errors.ErrUnsupported if the terminal has no PTY, os.ErrClosed if the command has exited, or a system
-// error.
+// If the system's buffer is full, Write blocks until there is room or the command exits. Any error is an *Error of kind
+// ErrInternal, which wraps errors.ErrUnsupported if the terminal does not have a PTY, os.ErrClosed if the command has
+// exited, and a system error otherwise.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
 	n, err = t.behind().Write(p)
@@ -95,7 +95,7 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 }
 
 // Resize sets the size of the PTY in characters, notifies the foreground programs and sends a ResizeEvent. If columns
-// or rows is not in the range 1 to 1000, it returns ErrInvalidParams. All other errors are those of Write.
+// or rows is not in the range 1 to 1000, it returns ErrInvalidParams. Any other error is the same as for Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

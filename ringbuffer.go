@@ -13,9 +13,8 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show the same
-// bytes (byteStore) or the text on the screen of a PTY (screenStore). All methods but those of Sink may be called
-// concurrently.
+// store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show these
+// bytes (byteStore) or the text on a PTY's screen (screenStore). All methods but Sink's may be called concurrently.
 type store interface {
 	capture.Sink
 	buffer() *output.Buffer
@@ -64,29 +63,29 @@ func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return p
 
 const followSize = 64 << 10
 
-// A Chunk is a piece of a terminal's output of up to 64 KiB, as returned by Terminal.Follow.
+// A Chunk is a part of a terminal's output, at most 64 KiB long, as returned by Terminal.Follow.
 type Chunk struct {
-	// Offset and End are the offsets of the chunk within the output, in bytes of Raw. The next chunk starts at End.
+	// Offset and End delimit the chunk within the output, in bytes of Raw. The next chunk starts at End.
 	Offset, End int64
-	// Text is the chunk as valid UTF-8. It does not split characters, and any invalid bytes are replaced with U+FFFD.
+	// Text is the chunk as valid UTF-8. Characters are never split, and any invalid bytes are replaced with U+FFFD.
 	Text string
-	// Raw is the chunk exactly as written by the command, which may not be valid UTF-8. On Windows, however, output in
+	// Raw is the chunk exactly as written by the command, which may not be valid UTF-8. Note that on Windows, output in
 	// the console's code page has been converted to UTF-8.
 	Raw string
 	// Missed is the number of bytes lost before Offset because the follower did not keep up.
 	Missed int64
 	// Replaced indicates that the owner of an attached terminal has replaced its output, which makes all earlier chunks
-	// obsolete. Each replacement counts as one byte when calculating offsets.
+	// obsolete. When calculating offsets, each replacement counts as one byte.
 	Replaced bool
 }
 
-// OutputTotal returns the offset where the output ends. This counts every byte written by the command, even if it has
-// since been discarded, and adds one for each time the owner of an attached terminal replaced the output.
+// OutputTotal returns the offset of the end of the output. This is the number of bytes written by the command,
+// including any since discarded, plus one for each time the owner of an attached terminal has replaced the output.
 func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
-// Output returns the current output, along with the exit status if the command has exited, as in the response to
-// terminal/output. Once the exit status is set, the output includes everything that the command itself wrote. With a
-// PTY, it is plain text without escape sequences: first the lines scrolled off the screen, then the screen itself.
+// Output returns the current output as in the response to terminal/output, with the exit status if the command has
+// exited. Once the exit status is set, the output includes everything the command itself wrote. On a PTY, it is plain
+// text without escape sequences: the lines that have scrolled off the screen, followed by the screen itself.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.store.text()
@@ -96,7 +95,7 @@ func (t *Terminal) Output() TerminalOutputResponse {
 }
 
 // respond reads the exit status and the head of a response. It is called before the text is read, so that a text with
-// an exit status is whole. complete returns the response for a text that begins at the offset start. All polls of this
+// an exit status is whole. complete returns the response for a text beginning at the offset start. All polls in this
 // module use respond; acpsdk copies the response to the types of its SDK.
 func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse) {
 	status, head := t.ExitStatus(), t.headAsked()
@@ -112,8 +111,8 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 }
 
 // Head returns the start of the output as valid UTF-8, without splitting characters. It is limited to the greater of
-// CommandOptions.HeadBytes and the number of bytes requested by the agent. end is the offset where text ends, as in a
-// Chunk. With a PTY, text is the start of the plain text returned by Output, and end an offset in it.
+// CommandOptions.HeadBytes and the number of bytes requested by the agent. The result end is the offset where text
+// ends, as in a Chunk. On a PTY, text is the start of the text returned by Output, and end is an offset in that text.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.
@@ -126,13 +125,13 @@ func (t *Terminal) headAsked() *outputHead {
 	return &outputHead{Text: text, End: end}
 }
 
-// Follow returns an iterator over the output, which yields new output as it is written. It starts at the given offset,
-// where 0 is the beginning. The iterator stops when the terminal is released or the last process closes the output,
-// which may be long after the command has exited. For an attached terminal, it stops once the owner has reported the
-// exit and all output so far has been read. To stop earlier, cancel ctx or break out of the loop.
+// Follow returns an iterator over the output, which yields new output as it is written. The iterator starts at the
+// given offset, where 0 is the beginning. It stops when the terminal is released or the last process closes the output,
+// which may be long after the command has exited. If the terminal is attached, it stops once the owner has reported the
+// exit and all output up to that point has been read. To stop earlier, cancel ctx or break out of the loop.
 //
-// A slow follower does not slow down the command. Instead it misses output, which is reported in the next Chunk. The
-// last Chunk may have no text and only report missed bytes.
+// A slow follower does not slow down the command. If a follower falls behind, it misses output, and the next Chunk
+// reports how many bytes were missed. Note that the last Chunk may contain no text and only report missed bytes.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)

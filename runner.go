@@ -18,53 +18,55 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// A Runner runs commands instead of the local machine. Package acptermtest has one for scripts in tests, and module
-// remote for real commands on another machine or in a container. Its methods must be safe for concurrent use, and
-// return soon after ctx is done.
+// A Runner runs commands somewhere other than the local machine. Package acptermtest provides one that runs scripts in
+// tests, and module remote provides one that runs real commands on another machine or in a container. The methods must
+// be safe for concurrent use and must return soon after ctx is done.
 //
-// Commands inherit nothing from the local machine. Their environment is composed of Base.Env, or CommandOptions.Env if
-// set, CommandOptions.Unattended and the request's variables, with later ones taking precedence. The directory is the
-// request's, or else CommandOptions.Dir, the first of the session's Roots, or Base.Dir.
+// Commands do not inherit anything from the local machine. Their environment consists of Base.Env (or
+// CommandOptions.Env, if set), CommandOptions.Unattended and the request's variables, with later values taking
+// precedence. The directory defaults to CommandOptions.Dir, then to the first of the session's Roots, and then to
+// Base.Dir.
 //
-// If a method returns or wraps an *Error, its kind is preserved. All other errors become ErrInternal and, once ctx is
-// done, every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
+// If a method returns or wraps an *Error, its kind is preserved. All other errors become ErrInternal. Once ctx is done,
+// however, every error becomes ErrCancelled. A Runner that loses its connection should return ErrConnectionLost.
 type Runner interface {
 	// Base returns the default directory and environment. It is called each time a terminal is created.
 	Base(ctx context.Context) (Base, error)
 
-	// RealDir resolves the symbolic links in the absolute path of a directory, such as one of a session's Roots.
+	// RealDir resolves the symbolic links in the absolute path of a directory, for example one of a session's Roots.
 	RealDir(ctx context.Context, dir string) (string, error)
 
-	// LookPath finds the program c.Args[0] as it would be found when starting c, using the PATH of c.Env in c.Dir. It
-	// is called before policies are consulted. For a shell line, the program is CommandOptions.Shell or "sh", and c.Env
-	// excludes the request's variables, which prevents the agent from choosing the shell. LookPath returns an *Error of
-	// kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with Field "cwd" if the directory does not
-	// exist. Names that resolve differently in each process, such as links in /proc, should be reported as
-	// ErrNotExecutable, because policy/shell uses LookPath on behalf of a shell.
+	// LookPath looks up the program c.Args[0] in the same way as starting c would, using the PATH in c.Env and the
+	// directory c.Dir. It is called before policies are consulted. For a shell line, the program is
+	// CommandOptions.Shell or "sh", and c.Env does not include the request's variables, so the agent cannot choose the
+	// shell. If the program cannot be found, LookPath returns an *Error of kind ErrCommandNotFound or ErrNotExecutable.
+	// If the directory does not exist, it returns ErrInvalidParams with Field "cwd". A name that resolves differently
+	// in each process, such as a link in /proc, should be reported as ErrNotExecutable, because policy/shell calls
+	// LookPath on behalf of a shell.
 	LookPath(ctx context.Context, c Command) (Found, error)
 
-	// Start starts a command. If ctx is done before Start returns, it must not leave any process behind.
+	// Start starts a command. If ctx is done before Start returns, Start must not leave any processes behind.
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
-// Base holds the default directory and environment of a Runner's commands.
+// Base holds the default directory and environment for the commands of a Runner.
 type Base struct {
 	// Dir is the absolute path of the working directory. If empty, the Runner chooses a directory.
 	Dir string
-	// Env specifies the environment, in the form "NAME=value". Names should be unique.
+	// Env specifies the environment, in the form "NAME=value". Each name should appear at most once.
 	Env []string
 }
 
 // Found is returned by Runner.LookPath.
 type Found struct {
-	// Path is the absolute path of the executable, without symbolic links.
+	// Path is the absolute path of the executable, with all symbolic links resolved.
 	Path string
-	// Name is the last element of the path before resolving symbolic links. It defaults to the last element of Path.
+	// Name is the last element of the path before resolving symbolic links. The default is the last element of Path.
 	Name string
-	// Dir is the command's directory without symbolic links. The default is Command.Dir.
+	// Dir is the command's directory, with all symbolic links resolved. The default is Command.Dir.
 	Dir string
-	// Pin optionally identifies the program and the directory in their current state. The Manager returns it unchanged
-	// in StartRequest.Pin, without interpreting it. Leave it empty if the Runner cannot detect replaced files.
+	// Pin optionally identifies the current state of the program and the directory. The Manager does not interpret it,
+	// but returns it unchanged in StartRequest.Pin. If the Runner cannot detect replaced files, Pin should be empty.
 	Pin string
 }
 
@@ -72,40 +74,40 @@ type Found struct {
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is the command to start, as allowed by the policies. In its Env, the variable ACPTERM_TERMINAL marks the
-	// processes of the tree. The variable's value ends with the terminal's id.
+	// Command is the command to start, as allowed by the policies. Its Env includes the variable ACPTERM_TERMINAL,
+	// which identifies the processes of the tree and whose value ends with the terminal's id.
 	Command Command
-	// Pin is the value of Found.Pin at the time of the decision. If the program or directory has changed since then,
-	// Start should return ErrDenied.
+	// Pin is the value that Found.Pin had when the decision was made. If the program or the directory has changed since
+	// then, Start should return ErrDenied.
 	Pin string
 	// Limits restricts the command's resources. If any of the limits cannot be enforced, Start must fail.
 	Limits Limits
 	// Output receives the standard output and standard error of all processes in the tree. It is safe for concurrent
-	// use, and writes do not block. The Runner must close it as soon as no process can write to it anymore, which may
-	// be long after the command has exited. Once the terminal has been released, writes return os.ErrClosed.
+	// use, and writes do not block. The Runner must close Output as soon as no process can write to it any longer,
+	// which may be long after the command has exited. After the terminal has been released, writes return os.ErrClosed.
 	Output io.WriteCloser
 }
 
 // A Process represents a running command and its tree. It must be safe for concurrent use, and only Wait may block.
 type Process interface {
-	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and returns the
-	// exit status. It does not wait for other processes of the tree, and is only called once. If the status has neither
-	// an exit code nor a signal, Terminal.Wait returns ErrExitLost. Errors of kind ErrExitLost and ErrConnectionLost
-	// are returned by Terminal.Wait, and all others become ErrInternal.
+	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and then returns
+	// the exit status. It is called only once, and does not wait for other processes in the tree. If the status
+	// contains neither an exit code nor a signal, Terminal.Wait returns ErrExitLost. If Wait returns an error of kind
+	// ErrExitLost or ErrConnectionLost, so does Terminal.Wait. Any other error becomes ErrInternal.
 	Wait() (TerminalExitStatus, error)
-	// Signal sends a signal to the whole tree. SIGKILL must terminate all of its processes.
+	// Signal sends a signal to the entire tree. SIGKILL must terminate all processes in the tree.
 	Signal(sig syscall.Signal)
-	// Gone returns a channel that closes once the tree is gone or its state is no longer known. Wait must return then.
+	// Gone returns a channel that's closed when the tree is gone or its state becomes unknown. Wait must then return.
 	Gone() <-chan struct{}
-	// Err returns nil if the tree is gone. Otherwise, once Gone is closed, it explains why the state of the tree is
-	// unknown, for example with an error of kind ErrConnectionLost, which is then returned by kills and the release.
+	// Err returns nil if the tree is gone. Otherwise, once Gone is closed, it returns the reason the tree's state is
+	// unknown, such as an error of kind ErrConnectionLost. Terminal.Kill and Manager.Release return the same error.
 	Err() error
-	// Limits returns the limits being enforced. They must not change.
+	// Limits returns the limits being enforced, which must not change.
 	Limits() []EnforcedLimit
 	// PID returns the command's PID on the machine that runs it, or 0 if unknown. It is used in events and errors.
 	PID() int
-	// Close is called after the terminal has been released, to give up any remaining processes. If this has not
-	// happened yet, it makes Wait return and closes Gone.
+	// Close is called after the terminal has been released, to abandon any remaining processes. Unless this has already
+	// happened, Close causes Wait to return and closes Gone.
 	Close()
 }
 

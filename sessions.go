@@ -22,13 +22,14 @@ type session struct {
 	alive     int // terminals, also those being released
 }
 
-// OpenSession opens a session, whose options apply to its terminals until CloseSession is called. options may be nil. A
-// session need not be opened to create terminals, unless Options.RequireSessions is set. Since an agent may create a
-// terminal right after responding to session/new, call OpenSession where the response is read, as in jsonrpc2's OnRecv.
+// OpenSession opens a session. The given options, which may be nil, apply to all terminals of the session until
+// CloseSession is called. A session does not have to be opened to create terminals unless Options.RequireSessions is
+// set. Since an agent may create a terminal right after responding to session/new, OpenSession should be called at the
+// point where the response is read, for example in jsonrpc2's OnRecv.
 //
-// It returns ErrInvalidParams if the session is already open or the id is empty, and ErrInternal if an option is
-// invalid, for example if a root does not exist. Error.Field names the option. With a Runner, it calls
-// Runner.RealDir and returns its errors.
+// OpenSession returns ErrInvalidParams if the session is already open or the id is empty. If an option is invalid, for
+// example because a root does not exist, OpenSession returns ErrInternal, and Error.Field is the name of the option. If
+// there is a Runner, OpenSession calls Runner.RealDir and returns any error from it.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
@@ -61,10 +62,10 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	return nil
 }
 
-// AddRoot adds a directory to the Roots of an open session. It affects subsequent calls to Create. dir must be an
-// absolute path, and its symbolic links are resolved immediately. AddRoot returns ErrSessionNotFound if the session is
-// not open, and ErrInternal if dir cannot be resolved or if Roots is nil, which already allows all directories. With a
-// Runner, it calls Runner.RealDir and returns its errors.
+// AddRoot adds a directory to the Roots of an open session. This only affects subsequent calls to Create. The directory
+// must be an absolute path. Its symbolic links are resolved immediately. AddRoot returns ErrSessionNotFound if the
+// session is not open. It returns ErrInternal if dir cannot be resolved, or if Roots is nil, since all directories are
+// already allowed in that case. If there is a Runner, AddRoot calls Runner.RealDir and returns any error from it.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
 	root, err := m.root("dir", dir)
@@ -95,7 +96,7 @@ func (m *Manager) root(field, dir string) (string, error) {
 
 // CloseSession closes a session and discards its options. It closes Proposal.SessionDone, causes pending calls to
 // Create to fail with ErrSessionNotFound, and calls ReleaseSession. If the session was never opened, its terminals are
-// released as well, but pending calls to Create continue, which Options.RequireSessions can prevent.
+// still released, but pending calls to Create are not interrupted. To prevent such calls, set Options.RequireSessions.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -107,8 +108,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of a session concurrently and waits until they are gone or ctx is done. It
-// returns the joined errors of Release.
+// ReleaseSession concurrently releases all terminals of a session and waits until they are gone or ctx is done. The
+// errors returned by Release are joined into one.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }
@@ -124,7 +125,7 @@ type settings struct {
 	closed   *latch.Latch // of the session, if it was opened
 }
 
-// done returns a channel that is closed with the session, or nil if the session was not opened.
+// done returns a channel closed with the session, or nil if the session was not opened.
 func (s settings) done() <-chan struct{} {
 	if !s.opened {
 		return nil

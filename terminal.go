@@ -1,7 +1,6 @@
 package acpterm
 
-// The Terminal: its state and its start. terminal_end.go ends it. It joins a backend, which is the process tree, and a
-// store, which keeps the output.
+// The Terminal: its state and start. It joins a backend, which is the process tree, and a store, which has the output.
 
 import (
 	"context"
@@ -19,13 +18,13 @@ import (
 type State int
 
 const (
-	// StateStarting means that the command has not started yet.
+	// StateStarting indicates that the command has not been started yet.
 	StateStarting State = iota
-	// StateRunning means that the command is running.
+	// StateRunning indicates that the command is running.
 	StateRunning
-	// StateEnded means that the command has exited or was terminated. Terminal.EndedBy returns the cause.
+	// StateEnded indicates that the command has exited or has been terminated. To find out why, call Terminal.EndedBy.
 	StateEnded
-	// StateFailed means that the command could not be started. The Manager does not keep such terminals.
+	// StateFailed indicates that the command could not be started. The Manager does not retain terminals in this state.
 	StateFailed
 )
 
@@ -34,17 +33,17 @@ const (
 type EndedBy string
 
 const (
-	// EndedByItself means that the command exited on its own, or was killed by another process.
+	// EndedByItself indicates that the command exited on its own or was killed by another process.
 	EndedByItself EndedBy = "finished"
-	// EndedByKill means that the command was terminated by Terminal.Kill.
+	// EndedByKill indicates that the command was terminated by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease means that the command was terminated by a release, for example when its connection was closed.
+	// EndedByRelease indicates that the command was terminated by a release, such as when its connection was closed.
 	EndedByRelease EndedBy = "released"
-	// EndedByTimeout means that the command exceeded CommandOptions.Timeout.
+	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByClose means that the command was terminated by Manager.Close or Manager.Shutdown.
+	// EndedByClose indicates that the command was terminated by Manager.Close or Manager.Shutdown.
 	EndedByClose EndedBy = "closing"
-	// EndedByLostConnection means that Options.Runner lost its connection, so it is unknown how the command exited.
+	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
@@ -63,10 +62,9 @@ func (s State) alive() bool { return s == StateRunning }
 // String returns the name of the state, such as "running". Unknown states are formatted like "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// A Terminal represents a command and its output, both while the command is running and after it has exited. It is
-// created by Manager.Create, and its output can be read even after it has been released.
-//
-// It is safe for concurrent use by multiple goroutines. Methods do not hold locks while waiting.
+// A Terminal represents a command and its output, both while the command is running and after it has exited. Terminals
+// are created by Manager.Create. The output can be read even after the terminal has been released. A Terminal is safe
+// for concurrent use by multiple goroutines, and its methods do not hold any locks while waiting.
 type Terminal struct {
 	id         TerminalID
 	session    SessionID
@@ -157,13 +155,13 @@ func (t *Terminal) EndedBy() EndedBy {
 	return t.end.by
 }
 
-// Done returns a channel that's closed when the command has exited and all of its own output is available.
+// Done returns a channel that's closed when the command has exited and all output of the command itself is available.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
 // Released returns a channel that's closed when the terminal has been released and its processes are gone or abandoned.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
-// ExitStatus returns a copy of the exit status, or nil if the command is running or its status is unknown.
+// ExitStatus returns a copy of the exit status, or nil if the command is still running or the exit status is unknown.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,12 +175,12 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 	return new(t.end.status.clone())
 }
 
-// Wait waits for the command to exit and returns its exit status. By then, all output of the command itself can be
-// read. Wait does not wait for other processes started by the command.
+// Wait waits for the command to exit and returns its exit status. When Wait returns, all output of the command itself
+// is available. Wait does not wait for any other processes started by the command.
 //
-// Wait returns ErrCancelled if ctx is done first, the error from Create if the command was never started, and
-// ErrInternal if a release gave up on the command before its exit was observed. It returns ErrExitLost if the exit
-// status was lost, and ErrConnectionLost if Options.Runner has lost its connection.
+// If ctx is done first, Wait returns ErrCancelled. If the command was never started, Wait returns the error from
+// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit
+// status was lost, Wait returns ErrExitLost, and if Options.Runner has lost its connection, ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
 		return TerminalExitStatus{}, err

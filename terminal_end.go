@@ -14,8 +14,8 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// An EscalationStep is a step of CommandOptions.Escalation. It sends a signal to the entire tree and waits for the tree
-// to exit. Programs started in the meantime, for example to clean up, do not receive a signal until the next step.
+// An EscalationStep is a step in CommandOptions.Escalation. It sends a signal to the entire tree and waits for the tree
+// to exit. Programs started during the wait, for example to clean up, do not receive a signal until the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
 	// Wait is the maximum time to wait before the next step. The default is 5 seconds, or 10 seconds for SIGKILL. Any
@@ -31,15 +31,15 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	return steps
 }
 
-// Kill terminates the command and its whole process tree, following the steps in CommandOptions.Escalation and finally
-// using SIGKILL, and returns when the tree is gone. Calling Kill again in the meantime sends SIGKILL immediately. If
-// the command has already exited, Kill terminates any remaining processes of its tree.
+// Kill terminates the command and its entire process tree, and returns when the tree is gone. It follows the steps in
+// CommandOptions.Escalation, ending with SIGKILL. Calling Kill again before the tree is gone sends SIGKILL immediately.
+// If the command has already exited, Kill terminates any remaining processes in its tree.
 //
-// If ctx is done first, Kill returns ErrCancelled, but the escalation continues. It returns ErrSurvivors if processes
-// are still running after the last step, and ErrConnectionLost if Options.Runner has lost its connection.
+// If ctx is done first, Kill returns ErrCancelled, but the escalation continues. Kill returns ErrSurvivors if any
+// processes are still running after the last step, and ErrConnectionLost if Options.Runner has lost its connection.
 //
-// For an attached terminal, Kill does not send signals. It asks the owner to stop the command and waits until the owner
-// has reported its exit. It returns ErrNotCancellable if the owner cannot be asked or refuses.
+// If the terminal is attached, Kill does not send any signals. Instead, it asks the owner to stop the command and waits
+// for the owner to report its exit. If the owner cannot be asked or refuses, Kill returns ErrNotCancellable.
 func (t *Terminal) Kill(ctx context.Context) error {
 	return t.behind().kill(ctx, t)
 }

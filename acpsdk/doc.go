@@ -1,6 +1,7 @@
-// Package acpsdk adds terminals to ACP clients built on the Go SDK, github.com/coder/acp-go-sdk. Embed *Terminals in
-// the client's type to get the five terminal methods of acp.Client. With NoFiles embedded as well, only SessionUpdate
-// and RequestPermission are left to implement. The client must call CloseTerminals when the connection ends.
+// Package acpsdk adds terminals to ACP clients built on the Go SDK, github.com/coder/acp-go-sdk. To use it, embed a
+// *Terminals in the type of the client, which provides the five terminal methods of acp.Client. If NoFiles is also
+// embedded, SessionUpdate and RequestPermission are the only methods that remain to be implemented. The client must
+// call CloseTerminals when the connection ends.
 //
 //	type client struct {
 //		*acpsdk.Terminals
@@ -17,29 +18,32 @@
 //		ClientCapabilities: c.ClientCapabilities(),
 //	})
 //
-// The methods behave like those of acpterm.Handler, and their errors have the same codes and data. The SDK cancels a
-// method's context when the request ends, which does not affect the command.
+// The methods behave like those of acpterm.Handler and return errors with the same codes and data. Note that the SDK
+// cancels the context of a method when the request ends, but that this cancellation does not affect the command.
 //
 // # Sessions
 //
-// An agent may create a terminal right after answering session/new, before the SDK's NewSession has returned. If
-// acpterm.Options.RequireSessions is set, open sessions in Options.NewSession, which runs before the request is read.
+// An agent may create a terminal immediately after it responds to session/new, before the SDK's NewSession returns. If
+// acpterm.Options.RequireSessions is set, sessions should therefore be opened in Options.NewSession, which is called
+// before the request to create the terminal is read.
 //
 // # Commands that the agent runs
 //
-// If Options.AgentTerminals is set, the commands run by the agent itself also appear as terminals of the manager. They
-// are taken from the agent's session/update notifications, which this package reads before the SDK does. ACP v2's
-// terminal_update and terminal_output_chunk are not passed on to the SDK, which does not know them.
+// If Options.AgentTerminals is set, commands run by the agent itself also appear as terminals of the manager. They are
+// obtained from the agent's session/update notifications, which this package reads before passing them to the SDK. The
+// terminal_update and terminal_output_chunk updates of ACP v2 are not passed on, because the SDK does not recognize
+// them.
 //
 // # Limits of the SDK
 //
-// An agent built on the SDK closes its connection if a line is longer than 10 MiB, and a single byte of output can take
-// up to six bytes of a line. Output that does not fit is cut at the beginning, by whole characters, and truncated is
-// set to true (see Options.MaxLineBytes).
+// An agent built on the SDK closes its connection if it receives a line longer than 10 MiB. Note that a single byte of
+// output may occupy up to six bytes in a line. If the output does not fit, whole characters are removed from the
+// beginning and truncated is set to true (see Options.MaxLineBytes).
 //
-// The protocol allows output limits above the maximum int, but the SDK rejects them before the client sees the request.
-// Connect therefore lowers them to the maximum int. With acp.NewClientSideConnection, use NewReader to do the same.
+// The protocol allows output limits above the maximum int, but the SDK rejects them before they reach the client. For
+// this reason, Connect lowers such limits to the maximum int. To get the same behavior with
+// acp.NewClientSideConnection, use NewReader.
 //
-// The SDK serves requests concurrently and in any order, even if the agent did not wait for the response to the
-// previous one. It does not limit the number of pending requests.
+// If an agent sends a request without waiting for the response to the previous one, the SDK may serve the two requests
+// concurrently and in any order. The number of pending requests is not limited.
 package acpsdk

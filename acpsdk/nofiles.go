@@ -6,9 +6,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// NoFiles implements the file methods of acp.Client for clients that do not advertise the fs capability. All of them
-// return -32601. By embedding NoFiles and *Terminals, a type implements acp.Client except for SessionUpdate and
-// RequestPermission.
+// NoFiles implements the file methods of acp.Client for clients that do not advertise the fs capability. Each of these
+// methods returns -32601. A type that embeds both NoFiles and *Terminals needs only SessionUpdate and RequestPermission
+// to implement acp.Client.
 type NoFiles struct{}
 
 // ReadTextFile always fails with -32601.

@@ -15,9 +15,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of the agent's output, to be passed to acp.NewClientSideConnection. The SDK would reject a
-// terminal/create with -32602 if its outputByteLimit exceeded the maximum int, so the reader lowers the limit to that.
-// The manager later reduces it to acpterm.Options.MaxOutputByteLimit. All other data is passed through unchanged.
+// NewReader returns a reader that wraps the agent's output and can be passed to acp.NewClientSideConnection. The SDK
+// would reject a terminal/create with -32602 if its outputByteLimit exceeded the maximum int, so the reader lowers any
+// such limit to the maximum int. The manager later reduces the limit further, to acpterm.Options.MaxOutputByteLimit.
+// All other data is passed through unchanged.
 //
 // The reader is buffered and is not safe for concurrent use.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }

@@ -17,15 +17,17 @@ import (
 
 // A Session is a session created by the agent.
 type Session struct {
-	// ID identifies the session in Manager.OpenSession. It is the agent's ID, preceded by Options.SessionPrefix.
+	// ID identifies the session in Manager.OpenSession. It consists of Options.SessionPrefix followed by the agent's
+	// ID.
 	ID acpterm.SessionID
-	// Cwd and AdditionalDirectories are those of the client's session/new or session/fork request.
+	// Cwd and AdditionalDirectories hold the values from the session/new or session/fork request sent by the client.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
-// Connect is like acp.NewClientSideConnection, but reads through NewReader, calls Options.NewSession and supports
-// Options.AgentTerminals. The client should embed t. toAgent and fromAgent are the agent's standard input and output.
+// Connect is like acp.NewClientSideConnection, but it reads through NewReader, calls Options.NewSession, and supports
+// Options.AgentTerminals. The type of client should embed t. The toAgent and fromAgent arguments are the standard input
+// and standard output of the agent, respectively.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)

@@ -14,59 +14,63 @@ import (
 
 // Options specifies optional settings for Terminals. The zero value is ready to use and equivalent to a nil *Options.
 type Options struct {
-	// Created, if non-nil, is called with each terminal created by the agent, before the agent learns its ID.
-	// Typically, it starts a goroutine that displays the output using Terminal.Follow. The create request is not
-	// answered until Created returns. Calls for different requests may be concurrent.
+	// Created, if non-nil, is called with each terminal created by the agent, before the agent receives the terminal's
+	// ID. Typically, it starts a goroutine that uses Terminal.Follow to display the output. The response to the create
+	// request is not sent until Created returns. Calls for different requests may be concurrent.
 	Created func(*acpterm.Terminal)
 
 	// NewSession, if non-nil, is called when the agent responds to session/new or session/fork. No other message is
-	// read until it returns, so this is the place to call Manager.OpenSession if acpterm.Options.RequireSessions is
-	// set. For session/load and session/resume, you know the ID in advance and should open the session before sending
-	// the request. NewSession is only called for connections made with Connect.
+	// read until NewSession returns, so this is the place to call Manager.OpenSession if
+	// acpterm.Options.RequireSessions is set. For session/load and session/resume, the ID is known in advance, so the
+	// session should be opened before the request is sent. NewSession is only called for connections made by Connect.
 	NewSession func(Session)
 
-	// AgentTerminals shows the commands run by the agent itself, like package agentterm. Created is called with each of
-	// them, and the agent's next message is not read until it returns. This requires a connection made by Connect and a
-	// client that advertises ClientCapabilities. Terminal.Kill always returns acpterm.ErrNotCancellable for these
-	// terminals, because the SDK does not support v2, where agents can allow it. The default is false.
+	// AgentTerminals specifies whether commands run by the agent itself are shown as well, as in package agentterm. If
+	// true, Created is also called for each of these terminals, and the next message from the agent is not read until
+	// it returns. This requires a connection made by Connect and a client that advertises ClientCapabilities. For these
+	// terminals, Terminal.Kill always returns acpterm.ErrNotCancellable, because agents can allow a terminal to be
+	// cancelled only in v2, and the SDK does not support v2. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. It makes ClientCapabilities tell the agent that users can
-	// sign in to it in a terminal, for example using signin.Run.
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If set, ClientCapabilities informs the agent that users can
+	// sign in to the agent from within a terminal, for example by using signin.Run.
 	TerminalAuth bool
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It keeps apart the sessions of connections that share a
-	// manager.
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to distinguish the sessions of different
+	// connections that share a manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is the maximum length of a line that the agent can read, including the newline. Output that would
-	// not fit, with 4 KiB reserved for the rest of the line, is cut at the start. The default is 10 MiB, which is the
-	// limit of agents built with the SDK.
+	// MaxLineBytes is the maximum length, including the newline, of a line that the agent can read. Of this, 4 KiB is
+	// reserved for the rest of the line. If the output does not fit in the remaining space, it is truncated at the
+	// beginning. If zero, MaxLineBytes defaults to 10 MiB, which is the limit for agents built with the SDK.
 	MaxLineBytes int
 }
 
 func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals holds a connection's terminals. Create it with New and embed it in the client's type. A nil *Terminals or
-// the zero value provides no terminals: the capability is false, and all methods fail as if not advertised.
+// Terminals holds the terminals of a connection. To use it, create a Terminals with New and embed it in the client's
+// type. A nil *Terminals and the zero value are both valid and provide no terminals: the capability is false, and each
+// method fails as if it had not been advertised.
 //
-// It is safe for concurrent use by multiple goroutines. The five ACP methods return errors of type *acp.RequestError,
-// which the SDK sends unchanged. Their data holds acpterm's kind of error, and their codes are:
+// A Terminals is safe for concurrent use by multiple goroutines. Errors returned by the five ACP methods are of type
+// *acp.RequestError, and the SDK sends them unchanged. The data of each error contains acpterm's kind of error, and the
+// code is one of the following:
 //
-//   - -32602 for a malformed or impossible request, and for a command denied by the policy;
-//   - -32002 for a terminal unknown in the session, and for a missing command;
-//   - -32800 if ctx is done first, a quota is exceeded, or CloseTerminals or the manager's Close has been called;
-//   - -32601 without terminals;
-//   - -32603 for other errors: a process survived a kill, or a system call failed.
+//   - -32602 if the request is malformed or impossible, or if the command is denied by the policy;
+//   - -32002 if the terminal is unknown in the session, or if the command does not exist;
+//   - -32800 if ctx is done before the request has been served, if a quota is exceeded, or if CloseTerminals or the
+//     manager's Close method has been called;
+//   - -32601 if terminals are not provided;
+//   - -32603 for any other error, such as a process that survived a kill or a system call that failed.
 //
-// The context passed to a method applies to the request, but never to the command.
+// The context passed to a method applies only to the request and never affects the command.
 type Terminals struct {
 	handler *acpterm.Handler     // nil without terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }
 
-// New returns a new Terminals for a connection, whose commands are run by m. Connections may share a manager.
+// New returns a new Terminals for a connection. Commands are run by m, which may be shared by several connections.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
@@ -86,9 +90,10 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 // TerminalCapability returns the value of ClientCapabilities.Terminal for the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
-// ClientCapabilities returns the capabilities to send in the InitializeRequest. It advertises terminals, and sign-in in
-// a terminal if Options.TerminalAuth is set. If Options.AgentTerminals is set, its _meta asks the agent to show the
-// commands that it runs itself. Callers may add any other capabilities.
+// ClientCapabilities returns the capabilities to send in the InitializeRequest. The returned capabilities advertise
+// terminals and, if Options.TerminalAuth is set, sign-in in a terminal. If Options.AgentTerminals is set, the _meta of
+// the capabilities also asks the agent to show any commands that the agent itself runs. Callers may add other
+// capabilities as needed.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
@@ -104,9 +109,9 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 }
 
 // CloseTerminals releases all terminals of the connection, waits for their process trees to exit, and returns the
-// joined errors. Pending create requests fail without leaving any processes behind, and new ones are refused. The SDK
-// does not tell clients that a connection was closed, so call CloseTerminals when disconnecting and when the Done
-// channel of the acp.ClientSideConnection is closed.
+// joined errors. Any pending create request fails without leaving any processes behind, and new create requests are
+// rejected. Because the SDK does not notify clients when a connection is closed, callers should call CloseTerminals
+// when disconnecting, and also when the Done channel of the acp.ClientSideConnection is closed.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -114,7 +119,8 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and returns once it is running. If ctx is done first, no process is left behind.
+// CreateTerminal starts a command and returns once the command is running. If ctx is done before CreateTerminal
+// returns, no process is left behind.
 func (t *Terminals) CreateTerminal(
 	ctx context.Context, req acp.CreateTerminalRequest,
 ) (acp.CreateTerminalResponse, error) {
@@ -139,9 +145,9 @@ func (t *Terminals) create(
 	return created, cancelled
 }
 
-// TerminalOutput returns the current output, along with the exit status if the command has exited. To keep the response
-// within Options.MaxLineBytes, it first drops the head, if the agent requested one (see Head in package agent), and
-// then shortens the output if necessary.
+// TerminalOutput returns the current output, along with the exit status if the command has exited. If the response
+// would exceed Options.MaxLineBytes, TerminalOutput first drops the head, if the agent requested one (see Head in
+// package agent), and then shortens the output if necessary.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -163,8 +169,8 @@ func (t *Terminals) TerminalOutput(
 	return answer, nil
 }
 
-// WaitForTerminalExit waits until the command has exited and returns its exit status. The "acpterm" member of the
-// status's meta contains the reason as "endedBy".
+// WaitForTerminalExit waits for the command to exit and returns its exit status. The reason why the command ended is
+// available as "endedBy" in the "acpterm" member of the status's meta.
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
@@ -175,8 +181,8 @@ func (t *Terminals) WaitForTerminalExit(
 	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
-// KillTerminal kills the process tree of the command and waits until it is gone, even if ctx is cancelled. The output
-// can still be read after that.
+// KillTerminal kills the process tree of the command and waits for the tree to exit, even if ctx is cancelled. The
+// output can still be read after KillTerminal returns.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -184,8 +190,8 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is like KillTerminal, but also invalidates the terminal's ID immediately. It may be called more than
-// once.
+// ReleaseTerminal is like KillTerminal, but it also invalidates the terminal's ID immediately. It may be called more
+// than once.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {

@@ -23,27 +23,28 @@ import (
 // not be modified.
 type Turn struct {
 	SessionID acpterm.SessionID
-	// Cwd is the session's working directory from session/new.
+	// Cwd is the working directory of the session, as passed to session/new.
 	Cwd string
 	// Prompt is the text of the prompt's content blocks, joined by newlines.
 	Prompt string
 	// Terminals calls the client's terminal methods, if the client advertised them.
 	Terminals *agent.Client
-	// Conn is the connection, for other requests to the client.
+	// Conn is the connection to the client, which can be used to send other requests.
 	Conn *jsonrpc2.Conn
 
 	ctx context.Context
 }
 
-// Context returns the context of the turn, which is cancelled by session/cancel and when the connection is closed.
+// Context returns the context of the turn, which is cancelled by session/cancel or when the connection is closed.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Command returns a request to run a command in the turn's session and working directory.
+// Command returns a request to run a command in the session and working directory of the turn.
 func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
 }
 
-// Say sends a session/update with a chunk of the agent's message, or returns an error if the connection is closed.
+// Say sends a session/update containing a chunk of the agent's message. It returns an error if the connection is
+// closed.
 func (t *Turn) Say(text string) error {
 	return t.Update(map[string]any{
 		"sessionUpdate": "agent_message_chunk",
@@ -57,13 +58,16 @@ func (t *Turn) Update(update any) error {
 	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", params)
 }
 
-// NewAgent returns the client's side of an in-memory connection to a simulated agent. Use it instead of a real agent's
-// standard input and output. The agent answers initialize and session/new, and calls turn in a new goroutine for each
-// session/prompt. Once turn has returned, the prompt is answered with the stop reason "end_turn", with "cancelled" if
-// the turn was cancelled, or with the error returned by turn. If turn exits its goroutine instead, for example by
-// t.Fatal, the prompt is answered with an error. All other methods are answered with -32601.
+// NewAgent creates an in-memory connection to a simulated agent and returns the client's end of the connection, which
+// can be used instead of the standard input and output of a real agent. The simulated agent responds to initialize and
+// session/new, and calls turn in a new goroutine for each session/prompt.
 //
-// When the test ends, the agent closes the connection, cancels all turns and waits for them to return. The test fails
+// Once turn has returned, the agent responds to the prompt with the stop reason "cancelled" if the turn was cancelled,
+// with the error if turn returned one, or otherwise with the stop reason "end_turn". If turn exits its goroutine
+// without returning, for example by calling t.Fatal, the agent responds with an error. Calls to any other method fail
+// with -32601.
+//
+// When the test ends, the agent closes the connection, cancels all turns, and waits for them to return. The test fails
 // if the agent has received a malformed line.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
@@ -224,8 +228,8 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // errNoReturn is the answer to a prompt if its turn ended the goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns a new Client connected to h in memory, for testing the options of a handler. The handler and the
-// connection are closed automatically at the end of the test.
+// Connect returns a new Client for testing the options of a handler. The Client is connected to h in memory. The
+// handler and the connection are closed automatically at the end of the test.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	rest := h.Filter(context.Background(), client)

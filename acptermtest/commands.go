@@ -14,27 +14,29 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Commands maps commands to scripts. It is an acpterm.Runner that starts no processes.
+// Commands maps commands to scripts. It implements acpterm.Runner without starting any processes.
 //
-// Each key is one of:
+// Each key is one of the following:
 //
-//   - a command as returned by acpterm.Command's String method, such as "go test ./..."; it also matches that shell
-//     line;
-//   - a program, such as "go", for all of its commands that do not have a key;
-//   - "*", for all other commands.
+//   - a command, in the form returned by the String method of acpterm.Command, such as "go test ./..."; the key also
+//     matches a shell line with the same text;
+//   - a program, such as "go", which matches all commands of the program that do not have their own key;
+//   - "*", which matches all other commands.
 //
-// A program not mentioned in any key is not found. If a program is found but its command has no script, the command
-// cannot be started, and the create request fails with acpterm.ErrInternal.
+// A program is found only if it is mentioned in some key. If a program is found but its command does not have a script,
+// the command cannot be started, and the create request fails with acpterm.ErrInternal.
 //
-// Every directory exists, and programs are in /usr/bin. Relative paths are relative to the command's directory, or to /
-// if it has none. Limits are accepted but not enforced.
+// All directories are assumed to exist, and all programs are assumed to be in /usr/bin. Relative paths are resolved
+// relative to the command's directory, or relative to / if the command does not have a directory. Limits are accepted
+// but are not enforced.
 //
 // Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script
 
-// A Script runs in a goroutine instead of a process, and returns the exit code. The command exits when the Script does.
-// After a fatal signal, any method of Process except Command and Context exits the goroutine, running deferred calls.
-// Signals interrupt nothing else, so a Script that might block should watch Process.Context.
+// A Script is a function that runs in a goroutine instead of a process and returns the exit code. The command exits
+// when the Script returns. Once the process has received a fatal signal, calling any method of Process other than
+// Command or Context exits the goroutine after running its deferred calls. Since signals do not otherwise interrupt a
+// running Script, a Script that might block should also watch Process.Context.
 type Script func(p *Process) int
 
 // Print returns a Script that writes output and then exits with the given code.
@@ -45,21 +47,21 @@ func Print(output string, code int) Script {
 	}
 }
 
-// Block is a Script that runs until terminated by a signal.
+// Block is a Script that runs until it is terminated by a signal.
 func Block(p *Process) int {
 	p.await(nil, nil)
 	return 0
 }
 
-// Base returns the zero Base, so commands have neither a default directory nor a PATH.
+// Base returns the zero Base. As a result, commands have neither a default directory nor a PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }
 
-// RealDir returns dir, cleaned. There are no symbolic links to resolve.
+// RealDir returns dir after cleaning it. There are never any symbolic links to resolve.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns the path of a program, or acpterm.ErrCommandNotFound if no key refers to it.
+// LookPath returns the path of a program, or acpterm.ErrCommandNotFound if the program is not mentioned in any key.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {
@@ -90,7 +92,7 @@ func (c Commands) has(program string) bool {
 	return false
 }
 
-// Start runs a command's Script in a new goroutine.
+// Start runs the Script for a command in a new goroutine.
 func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {

@@ -12,20 +12,24 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewManager returns a manager that is closed when the test ends, after any functions that the test registers later
-// with Cleanup. The test fails if Close returns an error or any of the following is left behind:
+// NewManager returns a new manager. The manager is closed automatically at the end of the test, after running any
+// functions that the test registered using Cleanup after the call to NewManager. The test fails if Close returns an
+// error or if any of the following is left behind:
 //
-//   - a goroutine in acpterm code, started after NewManager by the test's goroutine or one of its descendants; this
-//     includes a connection that the test did not close, and a goroutine of the test in Follow or Wait;
-//   - a process of a command (on Linux);
-//   - a file opened after NewManager (on Linux).
+//   - a goroutine in acpterm code, if it was started after the call to NewManager by the test's goroutine or one of its
+//     descendants; this includes any connection that the test did not close, and any goroutine of the test in Follow or
+//     Wait;
+//   - a process belonging to a command (on Linux);
+//   - a file opened after the call to NewManager (on Linux).
 //
-// If a test creates several managers, goroutines and files are checked for the first one only, because it is closed
-// last. Unreleased terminals are not an error. To check for them, call Terminals.
+// If a test creates more than one manager, only the first manager checks for goroutines and files, because it is the
+// last one to be closed. It is not an error to leave a terminal unreleased. To check for unreleased terminals, call
+// Terminals.
 //
-// If Options.Runner is nil, commands are real. Such a test must not run in parallel with others, because processes and
-// files belong to the whole program. NewManager enforces this by calling t.Setenv, which panics in a parallel test. It
-// sets ACPTERMTEST to the test's name, which commands inherit.
+// If Options.Runner is nil, commands run in real processes. In that case, the test must not run in parallel with other
+// tests, because processes and files are shared by the whole program. NewManager enforces this by calling t.Setenv,
+// which panics in a parallel test. The call sets ACPTERMTEST to the name of the test, and commands inherit this
+// variable.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	return newManager(t, options, 4*time.Second)

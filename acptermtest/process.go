@@ -14,7 +14,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Process represents a running Script. Only Command and Context may be called by goroutines other than the Script's.
+// A Process represents a running Script. Its methods must only be called by the Script's goroutine, with the exception
+// of Command and Context, which may be called by any goroutine.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -36,7 +37,7 @@ func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 // Context returns a context that's cancelled when a signal terminates the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal, or returns os.ErrClosed once the terminal has been released.
+// Write writes to the terminal. It returns os.ErrClosed once the terminal has been released.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
@@ -57,8 +58,8 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch makes Await return the given signals, which then no longer terminate the process. Up to sixteen signals are
-// queued. SIGKILL cannot be caught.
+// Catch causes the given signals to be returned by Await instead of terminating the process. At most sixteen signals
+// are queued. SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -66,20 +67,21 @@ func (p *Process) Catch(signals ...syscall.Signal) {
 	p.caught = append(p.caught, signals...)
 }
 
-// Await waits for a signal passed to Catch and returns it.
+// Await waits for one of the signals passed to Catch and returns that signal.
 func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the same tree. If it outlives the current process, it keeps the output open and still
-// receives signals sent to the tree.
+// Spawn starts another process in the same tree. If the new process outlives the current one, the output remains open
+// and the new process still receives any signals sent to the tree.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection simulates the loss of the connection to another machine. From then on, no more output arrives, and
-// waits, kills and the release fail with acpterm.ErrConnectionLost. The Script keeps running, but cannot be signalled.
+// LoseConnection simulates losing the connection to another machine. After that, no further output is received, and any
+// attempt to wait for, kill or release the terminal fails with acpterm.ErrConnectionLost. The Script itself keeps
+// running but can no longer be signalled.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// A Transcript records the lines sent in both directions over the client's end of a connection. Its methods may be
-// called concurrently, except for Read, Write and Close, which follow the rules of the connection.
+// A Transcript records the lines sent and received by the client's end of a connection. Its methods may be called
+// concurrently, with the exception of Read, Write and Close, which follow the rules of the underlying connection.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
@@ -29,8 +29,8 @@ type Transcript struct {
 	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a Transcript that wraps conn. The client must use the Transcript instead of conn, so that it sees the
-// messages in both directions.
+// Record returns a Transcript that wraps conn. The client must use the Transcript instead of conn, so that the
+// Transcript sees the messages sent in both directions.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
 // Read reads from the connection and records the agent's messages.
@@ -64,8 +64,8 @@ func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	}
 }
 
-// Replace makes String replace text with by, for example the path of a temporary directory with "/project". If several
-// replacements match at the same position, the first one added takes precedence.
+// Replace causes String to replace text with by, for example to replace the path of a temporary directory with
+// "/project". If several replacements match at the same position, the one added first takes precedence.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -75,10 +75,10 @@ func (tr *Transcript) Replace(text, by string) {
 // variableIDs matches the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
 var variableIDs = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
-// String returns the recorded lines, prefixed with "agent: " or "client: ", in the order they were read or written by
-// the client. However, consecutive responses from the same side are sorted by their requests, since those may be
-// answered in any order. Terminals are numbered "term_1", "term_2" and so on as they appear, and requests made by an
-// agent.Client have IDs such as "terminal-1".
+// String returns the recorded lines in the order that the client read or wrote them, each prefixed with "agent: " or
+// "client: ". However, consecutive responses from the same side are sorted in the order of their requests, since
+// requests may be answered in any order. Terminals are numbered "term_1", "term_2" and so on as they appear, and
+// requests made by an agent.Client have IDs such as "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
 	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
@@ -100,9 +100,10 @@ func (tr *Transcript) String() string {
 // updateVariable makes Golden write its files if it is set to a non-empty value.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden compares String with the contents of a file and fails the test if they differ by more than the order of
-// responses. To create or update the file and its directory, set the environment variable ACPTERMTEST_UPDATE, and then
-// review the changes. In a synctest bubble, call synctest.Wait first, so that no response is missing.
+// Golden compares String with the contents of a file and fails the test if they do not match. Differences in the order
+// of responses are ignored. To create or update the file and its directory, run the test with the environment variable
+// ACPTERMTEST_UPDATE set, and then review the changes. When using Golden in a synctest bubble, call synctest.Wait first
+// to make sure that all responses are included.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()

@@ -125,8 +125,9 @@ func (c *cancellation) write() {
 		CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
 }
 
-// CancelRequestNotification represents a notification sent to cancel one's own pending request (schema type
-// CancelRequestNotification). RequestID is a JSON string, number or null, as received.
+// CancelRequestNotification represents a notification that cancels one of the sender's own pending requests (schema
+// type CancelRequestNotification). RequestID is the JSON value exactly as received, which may be a string, a number or
+// null.
 type CancelRequestNotification struct {
 	RequestID json.RawMessage `json:"requestId"`
 	Meta      acpterm.Meta    `json:"_meta,omitempty"`

@@ -11,9 +11,10 @@ import (
 )
 
 // Handler returns a handler that serves terminal/cancel on the Reporter's connection and passes all other messages to
-// next. If next is nil, other requests are answered with -32601. The first message, which in ACP always comes from the
-// client, connects the Reporter, which is closed when the connection ends. The handler does not block if the client is
-// slow to read its responses, so it is safe to call it on the goroutine reading from the connection.
+// next. If next is nil, all other requests fail with -32601. The Reporter is connected when the handler receives its
+// first message, which in ACP always comes from the client, and is closed when the connection ends. The handler does
+// not block while serving terminal/cancel, even if the client is slow to read responses (see Cancel for the limit), so
+// it is safe to call it on the goroutine that reads from the connection.
 func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
 
 type cancelHandler struct {
@@ -53,13 +54,14 @@ func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, nex
 	}
 }
 
-// Cancel handles terminal/cancel for any JSON-RPC library. It starts terminating the command, like Terminal.Kill, and
-// queues a call to answer, which the writing goroutine makes once, before it reports the exit. If answer is passed a
-// nil error, respond with an empty object. Otherwise, use acpterm.ResponseError. The code is -32602 if the terminal has
-// ended, cannot be cancelled or is not being reported, and -32002 if ReporterOptions.KnowsSession rejects the session.
-// Cancelling a command again kills it immediately.
+// Cancel handles terminal/cancel and can be used with any JSON-RPC library. It begins to terminate the command, as if
+// by calling Terminal.Kill, and queues a call to answer. The goroutine that writes messages calls answer exactly once,
+// before it reports that the command has exited. If the error passed to answer is nil, the caller should respond with
+// an empty object. Otherwise, it should respond with the error as converted by acpterm.ResponseError. The code is
+// -32602 if the terminal has ended, cannot be cancelled or is not being reported, or -32002 if
+// ReporterOptions.KnowsSession rejects the session. Cancelling a command a second time kills it immediately.
 //
-// Cancel does not block unless 64 responses are still waiting to be read by the client.
+// Cancel blocks only if there are already 64 responses that the client has not yet read.
 func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
 	t, err := r.cancellable(params)
 	select {

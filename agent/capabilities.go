@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// ReadClientCapabilities parses the client's capabilities from the params of an initialize request. As the schema
-// specifies, missing and non-boolean capabilities count as false. In ACP v2, capabilities.auth.terminal sets
-// Auth.Terminal, too. If the params are not a JSON object, it returns acpterm.ErrInvalidParams.
+// ReadClientCapabilities parses the client's capabilities from the params of an initialize request. As required by the
+// schema, missing and non-boolean capabilities are treated as false. In ACP v2, capabilities.auth.terminal also sets
+// Auth.Terminal. If the params are not a JSON object, ReadClientCapabilities returns acpterm.ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {

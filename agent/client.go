@@ -18,8 +18,8 @@ import (
 // defaultGrace is longer than acpterm's own grace between a command's first signal and SIGKILL.
 const defaultGrace = 10 * time.Second
 
-// A Client calls the terminal/* methods of an ACP client over a connection. It may be used by multiple goroutines at
-// once, and sends requests in the order of the calls.
+// A Client calls the terminal/* methods of an ACP client over a connection. It is safe for concurrent use by multiple
+// goroutines. Requests are sent in the order that the methods are called.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
@@ -35,19 +35,21 @@ type Client struct {
 
 // ClientOptions specifies optional settings for a Client. The zero value is ready to use.
 type ClientOptions struct {
-	// SupportedMethods lists the client's methods other than terminal/*, such as "fs/read_text_file". Supports and
-	// FilterMethods use the list, and any acpterm.CapabilityError includes it. If nil, all methods are assumed to be
-	// supported. If empty but non-nil, only terminal/* methods can be.
+	// SupportedMethods lists the methods other than terminal/* that the client supports, such as "fs/read_text_file".
+	// The list is used by Supports and FilterMethods, and is included in any acpterm.CapabilityError. If nil, all
+	// methods other than terminal/* are assumed to be supported. If non-nil but empty, only terminal/* methods can be
+	// supported.
 	SupportedMethods []string
 
-	// Grace is how long Use and Run wait for each of the client's final responses (to kill, output and release) once
-	// the command has exited or timed out. After a kill, this includes the response to the pending wait. If Grace is
-	// zero or negative, the default of 10 seconds is used.
+	// Grace is how long Use and Run wait for the client to respond to each of the final requests (to kill the command,
+	// read its output, and release the terminal) after the command has exited or timed out. If the command has to be
+	// killed, the same limit also covers the response to the request that waits for its exit. If Grace is zero or
+	// negative, the default of 10 seconds is used.
 	Grace time.Duration
 }
 
-// NewClient returns a new Client for conn. The capabilities are those sent by the client in initialize, as returned by
-// ReadClientCapabilities. If options is nil, the defaults are used. Clients need not be closed.
+// NewClient returns a new Client for conn. The capabilities should be the ones that the client sent in initialize, as
+// returned by ReadClientCapabilities. If options is nil, the defaults are used. A Client does not need to be closed.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -71,7 +73,7 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 // Create runs a command using terminal/create. The caller must release the returned terminal.
 //
 // If ctx is done before the client has responded, Create cancels the request. If the client creates the terminal
-// anyway, it is released once its ID is known.
+// anyway, the terminal will be released as soon as its ID is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
@@ -92,9 +94,10 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls use with it, and then releases it, even if use fails or panics or ctx is done. If the
-// terminal cannot be created, Use returns that error. Otherwise, it returns the joined errors of use and the release.
-// Even if ctx is done, it waits for the release, up to ClientOptions.Grace.
+// Use creates a terminal, calls use with it, and then releases the terminal, even if use fails or panics, or if ctx is
+// done. If the terminal cannot be created, Use returns the error from Create. Otherwise, it returns the error from use
+// joined with any error from releasing the terminal. Even if ctx is done, Use waits for up to ClientOptions.Grace for
+// the terminal to be released.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

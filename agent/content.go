@@ -9,7 +9,8 @@ import (
 )
 
 // Content represents a terminal in the content of a tool call (schema type ToolCallContent with the type "terminal").
-// Add it to the tool call before releasing the terminal. The client then keeps showing the output after the release.
+// It should be added to the tool call before the terminal is released. The client will then continue to show the output
+// even after the release.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta

@@ -1,17 +1,18 @@
-// Package agent lets agents of the Agent Client Protocol (ACP, https://agentclientprotocol.com/protocol/v1/terminals)
-// run commands in terminals, over github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP
-// client. If the client has no terminals, [Terminals] runs commands in the agent itself and shows them to the user.
+// Package agent lets agents that implement the Agent Client Protocol (ACP,
+// https://agentclientprotocol.com/protocol/v1/terminals) run commands in terminals, using
+// github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client. If the client does not
+// support terminals, [Terminals] runs commands in the agent itself and shows them to the user.
 //
 //	caps, err := ReadClientCapabilities(params) // in the handler of initialize
 //	c := agent.NewClient(conn, caps, nil)
 //
-// Calling a method that the client does not advertise fails with an [acpterm.CapabilityError], and nothing is sent. Use
-// [Client.Supports] and [Client.FilterMethods] to find out which methods can be offered to a model.
+// If the client does not advertise a method, calling the method returns an [acpterm.CapabilityError] without sending
+// anything. Use [Client.Supports] and [Client.FilterMethods] to find out which methods can be offered to a model.
 //
 // # Running a command
 //
-// [Client.Run] runs a command with a timeout in the way ACP recommends: it creates a terminal, waits for the command,
-// kills it if the timeout expires, reads the final output and releases the terminal.
+// [Client.Run] runs a command with a timeout in the way recommended by ACP: it creates a terminal, waits for the
+// command to exit, kills the command if the timeout expires, reads the final output, and releases the terminal.
 //
 //	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
 //	result, err := c.Run(ctx, request, agent.RunOptions{Timeout: time.Minute})
@@ -19,8 +20,9 @@
 //
 // # A handle per terminal
 //
-// [Client.Use] and [Client.Create] create a [Terminal], whose methods wait for the command and read its output. Use
-// always releases the terminal. After Create, that is up to the caller.
+// [Client.Use] and [Client.Create] create a [Terminal], whose methods wait for the command and read its output. A
+// terminal created by Use is always released automatically. If Create is used instead, it is the caller's
+// responsibility to release the terminal.
 //
 //	t, err := c.Create(ctx, request)
 //	if err != nil {
@@ -30,10 +32,11 @@
 //
 // # For every client
 //
-// [Terminals.Run] runs the command of a tool call and returns the same result for any client. It prefers the client's
-// terminals and falls back to an [acpterm.Manager] in the agent, whose commands are shown as in ACP v2, by the _meta
-// convention used with v1, or as plain text. Run also sends the tool call's updates. Create the Terminals before the
-// connection, because their handler needs to see initialize and to serve terminal/cancel.
+// [Terminals.Run] runs the command of a tool call and returns the same result regardless of the client. It uses the
+// client's terminals if they are available, and otherwise falls back to an [acpterm.Manager] in the agent. In the
+// latter case, commands are shown as specified by ACP v2, using the _meta convention for v1, or as plain text. Run also
+// sends the updates for the tool call. Be sure to create the Terminals before the connection, because the connection's
+// handler must see initialize and must serve terminal/cancel.
 //
 //	ts := agent.NewTerminals(m, nil)
 //	conn := jsonrpc2.NewConn(ctx, stream, ts.Handler(handler))
@@ -41,29 +44,33 @@
 //
 // # The agent's own terminals
 //
-// In ACP v2, agents run commands and clients show them. A [Reporter] sends the command, the exact output and the exit
-// status of any of a Manager's terminals, and its Handler serves terminal/cancel. Commands are never delayed by a
-// client that does not read. An agent using [Terminals] gets its Reporter from [Terminals.Reporter].
+// In ACP v2, agents run commands and clients display them. A [Reporter] sends the command, the exact output, and the
+// exit status of any terminal in a Manager, and its Handler method serves terminal/cancel. Commands are never delayed
+// by a client, even if the client is not reading its input. If an agent uses [Terminals], it should obtain its Reporter
+// by calling [Terminals.Reporter].
 //
 //	r := agent.NewReporter(nil)
 //	conn := jsonrpc2.NewConn(ctx, stream, r.Handler(handler))
 //	t, err := m.Create(ctx, request, nil)
 //	r.Report(t, nil)
 //
-// Like ACP v2, Reporter and Terminals are experimental. They follow the schema of npm's @agentclientprotocol/sdk 2.4.0
-// and may change in any release.
+// Like ACP v2 itself, Reporter and Terminals are experimental. They are based on the schema in npm's
+// @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
 // # Contexts
 //
-// A call returns when its context is done, even if a write to the connection is blocked. It sends $/cancel_request
-// without waiting for the response. If the client creates a terminal despite the cancellation, it is released.
+// A call returns as soon as its context is done, even if a write to the connection is blocked. In that case, the call
+// sends $/cancel_request but does not wait for the response. If the client creates a terminal despite the cancellation,
+// the terminal will be released.
 //
-// jsonrpc2 calls handlers on the goroutine that reads from the connection. A handler must therefore call the methods of
-// this package on another goroutine, for example with jsonrpc2.AsyncHandler, or else the responses are never read.
+// Note that jsonrpc2 calls handlers on the goroutine that reads from the connection. A handler must therefore call the
+// methods of this package on another goroutine, for example by using jsonrpc2.AsyncHandler. Otherwise, the responses
+// will never be read.
 //
 // # Errors
 //
-// A call fails with an [*Error] if the client responds with an error, the context is done or the connection is closed.
-// Use errors.Is to check for a kind, such as [acpterm.ErrTerminalNotFound], or for jsonrpc2.ErrClosed if the connection
-// may have been closed. Use errors.As to get the client's error as a *jsonrpc2.Error.
+// A call returns an [*Error] if the client responds with an error, the context is done, or the connection is closed. To
+// test for a specific kind of error, such as [acpterm.ErrTerminalNotFound], use errors.Is. If the connection may have
+// been closed, errors.Is can also be used to test for jsonrpc2.ErrClosed. To obtain the error that the client sent, as
+// a *jsonrpc2.Error, use errors.As.
 package agent

@@ -14,28 +14,30 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// ErrBadResponse indicates that a response lacks a property required by ACP's schema, such as a new terminal's ID.
+// ErrBadResponse indicates that a response lacks a property required by ACP's schema, such as the ID of a new terminal.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// An Error describes a failed call. If the client does not support the method, calls return an *acpterm.CapabilityError
-// instead, whether this is known from its capabilities or because it rejected the call.
+// An Error describes a failed call. Note that if the client does not support the method, calls return an
+// *acpterm.CapabilityError instead, regardless of whether the client's capabilities indicate that the method is not
+// supported or the client rejected the call.
 type Error struct {
 	// Method is the name of the method, such as "terminal/kill".
 	Method string
 	// TerminalID identifies the terminal. It is empty for terminal/create.
 	TerminalID acpterm.TerminalID
-	// Kind classifies the error, if known, and can be tested for with errors.Is. It is derived from the response's
-	// code: acpterm.ErrTerminalNotFound for -32002 if the call is about a terminal, acpterm.ErrMethodNotFound for
+	// Kind is the class of the error, if known. To test for it, use errors.Is. Kind is determined by the code in the
+	// response: acpterm.ErrTerminalNotFound for -32002 if the call refers to a terminal, acpterm.ErrMethodNotFound for
 	// -32601, acpterm.ErrInvalidParams for -32602, acpterm.ErrInternal for -32603, and acpterm.ErrCancelled for -32800.
-	// Clients built with acpterm send a more specific kind. Kind is also acpterm.ErrCancelled if the context passed to
-	// the call is done, and acpterm.ErrTerminalNotFound if the terminal has already been released.
+	// Clients built with acpterm provide a more specific kind. Kind is also acpterm.ErrCancelled if the context passed
+	// to the call is done, and acpterm.ErrTerminalNotFound if the terminal has already been released.
 	Kind acpterm.Kind
-	// Err is the underlying error, such as the client's response (a *jsonrpc2.Error), the context's cause or, if the
-	// connection is closed, jsonrpc2.ErrClosed (possibly wrapped). If the terminal was already released, Err is nil.
+	// Err is the underlying error, such as the client's response (a *jsonrpc2.Error), the cause of the context, or
+	// jsonrpc2.ErrClosed (possibly wrapped) if the connection is closed. If the terminal had already been released, Err
+	// is nil.
 	Err error
 }
 
-// Error returns a message with the method, terminal, kind and underlying error.
+// Error returns a message that includes the method, terminal, kind and underlying error.
 func (e *Error) Error() string {
 	parts := []string{"agent", e.Method}
 	if e.TerminalID != "" {
@@ -56,7 +58,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap returns the kind and the underlying error, so that errors.Is and errors.As find both.
+// Unwrap returns the kind and the underlying error, so either of them can be matched using errors.Is or errors.As.
 func (e *Error) Unwrap() (all []error) {
 	if e.Kind != "" {
 		all = append(all, e.Kind)

@@ -11,8 +11,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// AskForHead modifies request to ask for the first bytes of the output in addition to the end. Use ReadHead to get them
-// from the response. The client may impose a lower limit. Any existing "acpterm" in the request's Meta is replaced.
+// AskForHead modifies request so that it asks for the first bytes of the output in addition to the last ones. To get
+// the first bytes from the response, use ReadHead. Note that the client may impose a lower limit. If the request's Meta
+// already contains an "acpterm" key, its value is replaced.
 func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 	request.Meta = maps.Clone(request.Meta)
 	if request.Meta == nil {
@@ -23,16 +24,16 @@ func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
 
 // Head is the beginning of a command's output.
 type Head struct {
-	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset where it ends.
+	// Text is valid UTF-8 and is never truncated in the middle of a character. End is the offset where Text ends.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is the offset where TerminalOutputResponse.Output starts. If it is greater than End, the bytes in
-	// between have been lost.
+	// OutputStart is the offset where TerminalOutputResponse.Output starts. If it is greater than End, the bytes
+	// between End and OutputStart have been lost.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// ReadHead returns the start of the output from a response. It returns nil if the start was not requested using
-// AskForHead or the client does not support this extension.
+// ReadHead returns the beginning of the output, as contained in a response. It returns nil if AskForHead was not used
+// to request the beginning of the output, or if the client does not support this extension.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {
 		Text *string `json:"head"`

@@ -10,13 +10,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client supports all of the given methods, for example to choose the tools offered to a
-// model. If SupportedMethods is not set, all methods other than terminal/* are assumed to be supported.
+// Supports reports whether the client supports all of the given methods. It can be used, for example, to choose which
+// tools to offer to a model. If SupportedMethods is not set, all methods other than terminal/* are assumed to be
+// supported.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }
 
-// FilterMethods returns the supported methods in a new slice, preserving their order.
+// FilterMethods returns a new slice containing those methods that the client supports, in their original order.
 func (c *Client) FilterMethods(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !c.supports(m) })
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// A Reporter reports a Manager's terminals to an ACP v2 client. It sends each terminal's command, its output byte for
-// byte, and its exit status in session/update notifications. Like ACP v2, it is experimental: it follows the schema of
-// npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
+// A Reporter reports the terminals of a Manager to an ACP v2 client. For each terminal, it sends the command, an exact
+// copy of the output, and the exit status, using session/update notifications. Like ACP v2 itself, Reporter is
+// experimental: it is based on the schema in npm's @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
-// Commands are never delayed by a client that does not read. At most two pieces of a terminal's output are waiting to
-// be sent at any time (see acpterm.Terminal.Follow). Because a terminal keeps only OutputByteLimit bytes, a slow client
-// may miss output. The next piece then replaces everything the client has, so that the end of the output always arrives
-// without a gap.
+// Commands are never delayed by a client, even if the client is not reading its input. For each terminal, there are
+// never more than two pieces of output waiting to be sent (see acpterm.Terminal.Follow). Since a terminal only retains
+// OutputByteLimit bytes, a slow client might miss some of the output. If this happens, the next piece replaces
+// everything that the client has received so far, so the end of the output is always delivered without any gaps.
 //
-// A Reporter serves a single connection, set with Handler or Connect. Messages are queued until it is connected. Once a
-// write has failed, nothing more is sent. It is safe for concurrent use by multiple goroutines.
+// A Reporter serves a single connection, which is set by calling Handler or Connect. Messages are queued until the
+// Reporter is connected. If a write fails, nothing further is sent. A Reporter is safe for concurrent use by multiple
+// goroutines.
 type Reporter struct {
 	knowsSession func(acpterm.SessionID) bool
 	connect      sync.Once
@@ -42,7 +43,8 @@ type Reporter struct {
 // ReporterOptions specifies optional settings for a Reporter. The zero value is ready to use.
 type ReporterOptions struct {
 	// KnowsSession, if non-nil, reports whether the given session exists. If it returns false, terminal/cancel fails
-	// with -32002. It is called on the goroutine that called Cancel. If nil, all sessions are assumed to exist.
+	// with -32002. KnowsSession is called on the goroutine that called Cancel. If nil, all sessions are assumed to
+	// exist.
 	KnowsSession func(acpterm.SessionID) bool
 }
 
@@ -55,9 +57,9 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a new Reporter. When using jsonrpc2, pass your handler to its Handler method. With other
-// libraries, call Connect and Cancel instead. If options is nil, the defaults are used. The caller should call Close
-// when finished.
+// NewReporter returns a new Reporter. If you are using jsonrpc2, pass your handler to the Reporter's Handler method. If
+// you are using another library, call Connect and Cancel instead. If options is nil, the defaults are used. The caller
+// should call Close when finished with the Reporter.
 func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
 		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
@@ -70,9 +72,10 @@ func NewReporter(options *ReporterOptions) *Reporter {
 	return r
 }
 
-// Connect makes the Reporter send notifications by calling notify, which may use any JSON-RPC library. notify is never
-// called concurrently, and may block until the client reads. A Reporter is connected only once, either by Connect or by
-// the first message its Handler receives. Subsequent calls are no-ops.
+// Connect connects the Reporter so that it sends notifications by calling notify, which may use any JSON-RPC library.
+// Calls to notify are never concurrent, but a call may block until the client has read the notification. A Reporter can
+// be connected only once, either by Connect or by the first message that its Handler receives. After that, Connect has
+// no effect.
 func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
 	r.connect.Do(func() {
 		r.notify = notify
@@ -99,16 +102,17 @@ func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
 
 // ReportOptions specifies optional settings for Report. The zero value is ready to use.
 type ReportOptions struct {
-	// NotCancellable prevents the client from terminating the command with terminal/cancel.
+	// NotCancellable prevents the client from using terminal/cancel to terminate the command.
 	NotCancellable bool
 }
 
-// Report starts reporting a terminal, beginning with the output kept so far. It does not block, so it can be called
-// from an event hook (see acpterm.StartEvent). Reporting stops once the terminal has been released and everything has
-// been sent. The output is kept until then. Report has no effect if the terminal is already being reported or the
-// Reporter is closed. If options is nil, the defaults are used.
+// Report starts reporting a terminal, beginning with any output still retained at that point. It does not block, so it
+// is safe to call from an event hook (see acpterm.StartEvent). Reporting continues, and the output is retained, until
+// the terminal has been released and everything has been sent. If the terminal is already being reported or the
+// Reporter is closed, Report has no effect. If options is nil, the defaults are used.
 //
-// When a client reconnects, create a new Reporter and call Report for each terminal the client may still show.
+// When a client reconnects, create a new Reporter and call Report for each terminal that the client might still be
+// showing.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {
 	cancellable := options == nil || !options.NotCancellable
 	r.report(t, v2Voice{t, cancellable}, cancellable)
@@ -137,11 +141,11 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	})
 }
 
-// Replay reports a session's terminals again from the beginning. Call it when handling a session/resume with a
-// replayFrom, before responding to the request. Replay returns once everything that existed at the time of the call has
-// been sent. If ctx is done first or the connection fails, it returns an *Error.
+// Replay replays the terminals of a session from the beginning. It should be called when handling a session/resume
+// request that contains a replayFrom, before responding to the request. Replay returns once everything that existed
+// when it was called has been sent. If ctx is done before then, or if the connection fails, Replay returns an *Error.
 //
-// Released terminals are not replayed, so do not release a terminal that may have to be shown again.
+// Note that released terminals are not replayed. If a terminal might have to be shown again, do not release it.
 func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error {
 	r.mu.Lock()
 	var all []*report
@@ -164,11 +168,12 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 	return nil
 }
 
-// Flush waits until the terminal's current state has been sent: its output so far and, if the command has exited, its
-// exit status. It returns immediately if the terminal is not being reported, and returns an *Error if ctx is done first
-// or the connection has failed.
+// Flush waits until the current state of the terminal has been sent. This includes all of the output so far and, if the
+// command has exited, the exit status. If the terminal is not being reported, Flush returns immediately. If ctx is done
+// before the state has been sent, or if the connection has failed, Flush returns an *Error.
 //
-// The schema requires a terminal's end to be sent before a state_update no longer lists it as background work.
+// Note that, according to the schema, the end of a terminal must be sent before a state_update may stop listing the
+// terminal as background work.
 func (r *Reporter) Flush(ctx context.Context, t *acpterm.Terminal) error {
 	return r.flush(ctx, t.SessionID(), t.ID())
 }
@@ -228,8 +233,9 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports and waits for their goroutines to exit. It does not affect the terminals. If the client does
-// not read, a write may still be blocked until the connection is closed, and Close does not wait for it.
+// Close stops all reports and waits for their goroutines to exit. The terminals themselves are not affected. Note that
+// if the client is not reading its input, a write may remain blocked until the connection is closed; Close does not
+// wait for that write to complete.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

@@ -11,51 +11,58 @@ import (
 
 // RunOptions specifies optional settings for Client.Run. The zero value is ready to use.
 type RunOptions struct {
-	// Timeout is the maximum time the command may run after the client has responded to terminal/create. If zero, the
-	// command may run until ctx is done.
+	// Timeout is the maximum amount of time that the command may run after the client has responded to terminal/create.
+	// If zero, the command may run until ctx is done.
 	Timeout time.Duration
-	// Created, if non-nil, is called with the new terminal, typically to show it in a tool call (see Terminal.Content).
-	// By then, the command and its timeout have started. However, Run does nothing until Created returns. In
-	// particular, it does not kill a command whose timeout has expired.
+	// Created, if non-nil, is called with the new terminal, typically so that the terminal can be shown in a tool call
+	// (see Terminal.Content). When Created is called, the command has already been started and its timeout is running.
+	// Note, however, that Run does not do anything until Created returns. In particular, a command whose timeout has
+	// expired will not be killed until then.
 	Created func(*Terminal)
 }
 
-// Outcome indicates whether a command ended before its timeout.
+// Outcome indicates whether a command exited before its timeout expired.
 type Outcome string
 
-// The possible outcomes. The Outcome is empty if Run failed before the command ended or timed out.
+// The possible outcomes. If Run fails before the command has exited or timed out, the Outcome is empty.
 const (
-	// Completed means that the command ended before its timeout. See Result.ExitStatus for whether it succeeded.
+	// Completed indicates that the command exited before its timeout expired. To determine whether the command
+	// succeeded, see Result.ExitStatus.
 	Completed Outcome = "completed"
-	// TimedOut means that the command was killed because it was still running after RunOptions.Timeout. If it happened
-	// to exit just before that, ExitStatus is its own exit status.
+	// TimedOut indicates that the command was killed because it was still running after RunOptions.Timeout. If the
+	// command happened to exit on its own just before it would have been killed, ExitStatus is the command's own exit
+	// status.
 	TimedOut Outcome = "timed out"
 )
 
 // Result is the result of Client.Run.
 type Result struct {
 	Outcome Outcome
-	// Output is the end of the output, up to the terminal's limit. Truncated reports whether the start is missing.
+	// Output is the last part of the output, up to the terminal's limit. Truncated reports whether the beginning of the
+	// output is missing.
 	Output    string
 	Truncated bool
-	// Head is the start of the output if it was requested using AskForHead. It is nil if the client does not support
-	// this, or the command was run by the agent.
+	// Head is the beginning of the output, if it was requested using AskForHead. If the client does not support this
+	// extension, or if the command was run by the agent itself, Head is nil.
 	Head *Head
-	// ExitStatus is the exit status of the command, or nil if the client did not report it.
+	// ExitStatus is the exit status of the command, or nil if the client did not report one.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID identifies the terminal, which has already been released. If no terminal was created, it is empty.
+	// TerminalID identifies the terminal, which has already been released. It is empty if no terminal was created.
 	TerminalID acpterm.TerminalID
 }
 
-// Run creates a terminal, waits for the command to end, kills it if its timeout expires, reads the final output and
-// releases the terminal. Each request is sent only after the previous one has been answered, with one exception: the
-// kill is sent while the wait is still pending, and the output is read once both have been answered.
+// Run creates a terminal, waits for the command to exit, reads the final output, and then releases the terminal. If the
+// timeout expires before the command exits, Run kills the command. Each request is sent only after the client has
+// responded to the previous one, with one exception: the request to kill the command is sent while the request that
+// waits for its exit is still pending. In that case, the output is read once the client has responded to both requests.
 //
-// The terminal is always released, even if the client responds with an error or too late (see ClientOptions.Grace), if
-// ctx is done, or if RunOptions.Created panics. Once ctx is done, Run sends nothing but the release.
+// The terminal is always released, even if the client responds with an error or does not respond in time (see
+// ClientOptions.Grace), if ctx is done, or if RunOptions.Created panics. Once ctx is done, the only request that Run
+// will send is the one to release the terminal.
 //
-// If Run fails, the result holds everything known so far, and the error joins the errors of all failed requests. For
-// example, the Outcome is TimedOut even if the client then failed to kill the command.
+// If Run fails, the result contains the information available when the failure occurred, and the error joins the errors
+// from all of the failed requests. For example, the Outcome is TimedOut even if the client was subsequently unable to
+// kill the command.
 func (c *Client) Run(
 	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
 ) (result Result, err error) {

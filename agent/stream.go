@@ -14,10 +14,11 @@ import (
 // maxLine is the maximum length in bytes of a line from the client.
 const maxLine = 64 << 20
 
-// NewStream returns a stream for jsonrpc2.NewConn, with one message per line. Lines that are not messages are logged
-// and skipped, whereas the streams of jsonrpc2 end the connection. NewStream also skips errors without an ID, such as a
-// client's response to a debugging print on the agent's standard output, because jsonrpc2 would mistake them for the
-// response to its first request. A nil conn behaves like a connection already closed by the peer.
+// NewStream returns a stream for use with jsonrpc2.NewConn that carries one message per line. Any line that does not
+// contain a message is logged and skipped, whereas the streams provided by jsonrpc2 would end the connection. NewStream
+// also skips errors that do not have an ID, such as the client's response to debugging output printed on the agent's
+// standard output, because jsonrpc2 would mistake them for the response to its first request. If conn is nil, the
+// stream behaves as if the peer had already closed the connection.
 func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
 	skipped := func(_ []byte, size int64, f *wire.Fault) {
 		slog.Warn("agent: skipped a line that "+f.Reason, "bytes", size)

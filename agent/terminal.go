@@ -10,8 +10,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Terminal represents a terminal of the client. It is safe for concurrent use by multiple goroutines. Methods with a
-// context return when it is done. After Release, they return acpterm.ErrTerminalNotFound and send nothing.
+// A Terminal represents a terminal of the client. It is safe for concurrent use by multiple goroutines. Methods that
+// take a context return early if the context is done. After Release has been called, these methods, except for Release
+// itself, return acpterm.ErrTerminalNotFound without sending anything.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
@@ -28,7 +29,7 @@ func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 // SessionID returns the ID of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output returns the current output using terminal/output. ExitStatus is nil while the command is running.
+// Output uses terminal/output to return the current output. ExitStatus is nil while the command is running.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,8 +43,9 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits for the command to exit using terminal/wait_for_exit. If ctx is done first, Wait cancels the request, but
-// the command continues. If the client does not know the exit status, the result has neither an exit code nor a signal.
+// Wait uses terminal/wait_for_exit to wait for the command to exit. If ctx is done before the command exits, Wait
+// cancels the request, but the command continues to run. If the client cannot determine the exit status, the result
+// contains neither an exit code nor a signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }
@@ -65,18 +67,20 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 	return status, nil
 }
 
-// Kill terminates the command with terminal/kill. The output can still be read.
+// Kill uses terminal/kill to terminate the command. The output can still be read after the command has been killed.
 func (t *Terminal) Kill(ctx context.Context) error {
 	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
-// Release calls terminal/release to terminate the command and invalidate the terminal's ID. The request is sent once,
-// even if ctx is already done: ctx only limits how long Release waits for the response. Subsequent calls wait for the
-// same response and return the same error. It is not an error if the client no longer knows the terminal.
+// Release calls terminal/release to terminate the command and invalidate the terminal's ID. The request is sent only
+// once, and it is sent even if ctx is already done, since ctx only limits how long Release waits for the response.
+// Subsequent calls wait for the same response and return the same error. It is not an error if the client no longer
+// recognizes the terminal.
 //
-// Other calls still pending may fail. To show the terminal in a tool call, add it before calling Release (see Content).
+// Note that any other calls still pending for the terminal may fail. To show the terminal in a tool call, add it to the
+// tool call before calling Release (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil

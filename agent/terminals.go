@@ -13,12 +13,13 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Terminals runs the commands of tool calls for any kind of client. With ACP v1, commands run in the client's terminals
-// if it has them. Otherwise, they run in a Manager in the agent. With v2, the latter are shown as ACP v2 specifies.
-// With v1, they are shown by Zed's _meta convention if the client advertises it, or else as text once the command has
-// exited.
+// Terminals runs the commands of tool calls for any kind of client. If the client uses ACP v1 and supports terminals,
+// commands run in the client's terminals. Otherwise, commands run in a Manager in the agent, and the way they are shown
+// depends on the client. If the client uses v2, commands are shown as specified by ACP v2. If the client uses v1, they
+// are shown using Zed's _meta convention if the client advertises it, or as text after the command has exited if it
+// does not.
 //
-// Like ACP v2, Terminals is experimental. It is safe for concurrent use by multiple goroutines.
+// Like ACP v2 itself, Terminals is experimental. It is safe for concurrent use by multiple goroutines.
 type Terminals struct {
 	manager  *acpterm.Manager // nil if the agent itself does not run commands
 	options  TerminalsOptions
@@ -38,18 +39,20 @@ type TerminalsOptions struct {
 	// ProtocolVersion is the version that the agent returned from initialize. If zero, the version requested by the
 	// client is used, up to version 2.
 	ProtocolVersion int
-	// Client specifies options for using the client's terminals. Its Grace also limits how long Run waits for the
-	// client to read the tool call's updates.
+	// Client specifies options for using the client's terminals. The Grace field also limits how long Run waits for the
+	// client to read the updates for the tool call.
 	Client ClientOptions
-	// Reporter configures the reporting of the agent's own terminals.
+	// Reporter specifies options for reporting the agent's own terminals.
 	Reporter ReporterOptions
 }
 
-// NewTerminals returns the Terminals of a connection, which must use their Handler. Commands run in m if the client has
-// no terminals. If m is nil, Run fails with an acpterm.CapabilityError for such clients, and with acpterm.ErrInternal
-// if ToolCall.Own is set. If options is nil, the defaults are used.
+// NewTerminals returns the Terminals of a connection. The connection must be configured to use the Terminals' Handler.
+// If the client does not provide terminals, commands run in m instead. If m is nil, Run returns an
+// acpterm.CapabilityError for clients that do not provide terminals, and acpterm.ErrInternal if ToolCall.Own is set. If
+// options is nil, the defaults are used.
 //
-// Terminals do not need to be closed, as they end with the connection. Closing m remains up to the caller.
+// A Terminals does not need to be closed, since it ends when the connection does. However, the caller remains
+// responsible for closing m.
 func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	ts := &Terminals{manager: m}
 	if options != nil {
@@ -59,10 +62,11 @@ func NewTerminals(m *acpterm.Manager, options *TerminalsOptions) *Terminals {
 	return ts
 }
 
-// Handler returns the connection's handler. It serves terminal/cancel, and passes all other messages to next after
-// reading the client's capabilities from initialize. If the params of initialize are not an object, it responds with
-// -32602. If next is nil, other requests are answered with -32601. The handler does not block if the client is slow to
-// read its responses, so it is safe to call it on the goroutine reading from the connection.
+// Handler returns the handler for the connection. The handler serves terminal/cancel itself and passes all other
+// messages to next. Before passing on initialize, it reads the client's capabilities from the params. If the params are
+// not an object, it responds with -32602 instead. If next is nil, all other requests fail with -32601. The handler does
+// not block while serving terminal/cancel, even if the client is slow to read responses (see Reporter.Cancel for the
+// limit), so it is safe to call it on the goroutine that reads from the connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return ts.reporter.Handler(&initializeHandler{ts, next})
 }
@@ -108,8 +112,8 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	return nil
 }
 
-// Reporter returns the Reporter for the agent's own terminals. Use it to report terminals not created by Run, and to
-// call Replay when session/resume resumes a session.
+// Reporter returns the Reporter for the agent's own terminals. It can be used to report terminals that Run did not
+// create, and its Replay method should be called when session/resume resumes a session.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
 // A ToolCall describes a tool call that runs a single command.
@@ -122,32 +126,34 @@ type ToolCall struct {
 	Own bool
 	// Request specifies the command and its session.
 	Request acpterm.CreateTerminalRequest
-	// Timeout is the maximum time the command may run. If zero, it may run until ctx is done.
+	// Timeout is the maximum amount of time that the command may run. If zero, the command may run until ctx is done.
 	Timeout time.Duration
 }
 
 // ToolCallResult is the result of Terminals.Run.
 type ToolCallResult struct {
 	Result
-	// Content is the content of the tool call as sent by Run: a single item with either a terminal or text. Do not send
-	// a terminal of the client again, since it has already been released.
+	// Content is the content of the tool call, as sent by Run. It consists of a single item, which is either a terminal
+	// or text. If the item is a terminal of the client, do not send it again, because the terminal has already been
+	// released.
 	Content []json.Marshaler
 }
 
 var errNoManager = errors.New("the agent has no Manager for its own commands")
 
-// Run runs a command in a tool call. It announces the tool call, shows the command in it, live if the client supports
-// that, and ends it: as completed if the command exits with code 0, as cancelled if ctx is done (v2 only), and as
-// failed otherwise. The agent may send further updates of the tool call but does not have to. In all other respects,
-// Run is like Client.Run: it kills the command if its timeout expires, it releases the terminal, and if it fails, the
-// result holds everything known so far. If the connection ends, Run terminates the command and returns an error
-// wrapping jsonrpc2.ErrClosed.
+// Run runs a command and reports it as a tool call. It first announces the tool call and then shows the command in it,
+// with live updates if the client supports them. When the command ends, the tool call is marked as completed if the
+// command exited with code 0, as cancelled if ctx is done (v2 only), or as failed otherwise. The agent may, but need
+// not, send additional updates for the tool call.
 //
-// Run returns an acpterm.CapabilityError if the client has not sent initialize yet.
+// In all other respects, Run behaves like Client.Run: it kills the command if the timeout expires, it releases the
+// terminal, and if it fails, the result contains the information available when the failure occurred. If the connection
+// ends, Run terminates the command and returns an error wrapping jsonrpc2.ErrClosed. If the client has not yet sent
+// initialize, Run returns an acpterm.CapabilityError.
 //
-// Run returns once everything has been sent to the client. If the client does not read, Run waits for up to
-// ClientOptions.Grace and then returns an error. If none of the tool call has been sent by then, none of it will be.
-// The command itself never waits for the client.
+// Run returns once everything has been sent to the client. If the client is not reading its input, Run waits for up to
+// ClientOptions.Grace and then returns an error. If no part of the tool call has been sent by then, none of it will be
+// sent at all. The command itself never waits for the client.
 func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallResult, err error) {
 	client := ts.client.Load()
 	if client == nil {

@@ -1,5 +1,6 @@
-// Package agentproc runs an agent as a child process. Start starts it from an exec.Cmd and returns a connection to its
-// standard input and output. Close shuts it down gracefully, together with all processes it has started.
+// Package agentproc runs an agent as a child process. Start starts the agent from an exec.Cmd and returns a connection
+// to the agent's standard input and output. Close gracefully shuts down the agent, along with any processes that the
+// agent has started.
 //
 //	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
 //	rest := h.Filter(ctx, agent) // h is an acpterm.Handler
@@ -33,28 +34,32 @@ import (
 
 // Options specifies optional settings for Start. The zero value is ready to use.
 type Options struct {
-	// Grace is how long to wait for the agent to exit once its standard input has been closed, and then how long to
-	// wait for remaining processes after SIGTERM. The default is 5 seconds. If negative, Close does not wait.
+	// Grace is how long to wait for the agent to exit after its standard input has been closed, and then how long to
+	// wait for any remaining processes to exit after they have been sent SIGTERM. If zero, it defaults to 5 seconds. If
+	// negative, Close does not wait.
 	Grace time.Duration
 
-	// Stderr, if non-nil, is called with each line of the agent's standard error, as valid UTF-8 without the line
-	// ending. The agent chooses the text, so see package display before showing it to a user. Lines over 16 KiB are
-	// split. Stderr is called in order on a single goroutine, and must not call Close or Kill, which wait for it.
-	// Panics are logged. A slow hook never delays the agent: while 1 MiB of lines is queued, new ones are dropped and
-	// counted in the log. If nil, lines are logged to Logger at level Info. It is ignored if exec.Cmd.Stderr is set.
+	// Stderr, if non-nil, is called with each line that the agent writes to standard error. The line is converted to
+	// valid UTF-8 and does not include the line ending. Since the agent controls the text, see package display before
+	// showing it to a user. Lines longer than 16 KiB are split.
+	//
+	// Stderr is called in order on a single goroutine. It must not call Close or Kill, because both wait for Stderr to
+	// return. If Stderr panics, the panic is logged. The agent is never delayed by a slow hook: while 1 MiB of lines is
+	// queued, any new lines are dropped, and the number of dropped lines is logged. If Stderr is nil, lines are logged
+	// to Logger at level Info. Stderr is ignored if exec.Cmd.Stderr is set.
 	Stderr func(line string)
 
-	// Logger receives the number of dropped lines and, if Stderr is nil, the agent's standard error. If nil,
-	// slog.Default() is used. Panics in Stderr always go to slog.Default().
+	// Logger receives the number of dropped lines and, if Stderr is nil, the agent's standard error. If Logger is nil,
+	// slog.Default() is used. Panics in Stderr are always logged to slog.Default().
 	Logger *slog.Logger
 }
 
-// A Process represents an agent and all processes started by it. It also serves as the connection to the agent, for use
-// with acpterm's Handler.Filter: Read reads from the agent's standard output, and Write writes to its standard input.
-// It is safe for concurrent use by multiple goroutines.
+// A Process represents an agent and all of the processes that the agent has started. It can also be used as the
+// connection to the agent, for example with acpterm's Handler.Filter: Read reads from the agent's standard output, and
+// Write writes to its standard input. A Process is safe for concurrent use by multiple goroutines.
 //
-// If the agent exits by itself, its remaining processes are terminated in the same way as by Close, starting with
-// SIGTERM, so Read always reaches the end of the output.
+// If the agent exits on its own, any remaining processes are terminated as if Close had been called, starting with
+// SIGTERM. As a result, Read always reaches the end of the output.
 type Process struct {
 	cmd       *exec.Cmd
 	grace     time.Duration
@@ -92,21 +97,25 @@ const (
 	maxRestWait = time.Second
 )
 
-// Start starts an agent. It uses cmd like exec.Cmd.Start, except that Stdin and Stdout must be nil. From then on, the
-// Process owns cmd, even if Start fails, so do not call its methods, and read cmd.ProcessState only after Done.
-// Standard error is logged unless cmd.Stderr or Options.Stderr is set. If options is nil, the defaults are used.
+// Start starts an agent. It uses cmd in the same way as exec.Cmd.Start, except that Stdin and Stdout must be nil. Start
+// takes ownership of cmd, even if it returns an error. The caller must not call any methods of cmd after that, and must
+// not read cmd.ProcessState until Done has been closed. Standard error is logged unless cmd.Stderr or Options.Stderr is
+// set. If options is nil, the defaults are used.
 //
-// On Unix, the agent leads its own session, in addition to any attributes in cmd.SysProcAttr, and Close finds processes
-// that have left the session by a mark in the agent's environment. On Windows, the agent runs in a job object. If the
-// host dies, the agent sees the end of its standard input, and on Windows it is also terminated. Manager.Reaped does
-// not support agents: if the host reaps every child, Wait returns ErrExitLost on Linux before 6.15.
+// On Unix, the agent becomes a session leader, in addition to having any attributes set in cmd.SysProcAttr. Close uses
+// a mark in the agent's environment to find any processes that left the session. On Windows, the agent runs in a job
+// object. If the host dies, the agent will see the end of its standard input and, on Windows, will also be terminated.
+// Note that agents are not supported by Manager.Reaped: if the host reaps every child, Wait returns ErrExitLost on
+// versions of Linux before 6.15.
 //
-// ctx limits the call but not the agent, which runs until Close is called. If cmd comes from exec.CommandContext, its
-// context kills the agent's process when done, as in os/exec. The remaining processes are then terminated too.
+// ctx applies only to the call. The agent itself runs until Close is called. However, if cmd was created by
+// exec.CommandContext and its context is done, the agent's process is killed, as in os/exec, and any remaining
+// processes are then terminated as well.
 //
-// Errors are of type *acpterm.Error. The kind is ErrCancelled if ctx is done; ErrInvalidParams with Field "cmd",
-// "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
-// ErrNotExecutable; or ErrInternal. Use errors.Is and errors.As to find the underlying error of os/exec.
+// The returned error is of type *acpterm.Error. The kind is ErrCancelled if ctx is done; otherwise, it is
+// ErrInvalidParams, ErrCommandNotFound, ErrNotExecutable or ErrInternal. If the kind is ErrInvalidParams, Field is one
+// of "cmd", "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground). To find the underlying
+// error from os/exec, use errors.Is or errors.As.
 func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
 	if err := check(ctx, cmd); err != nil {
 		return nil, err
@@ -221,8 +230,8 @@ func startError(cmd *exec.Cmd, err error) error {
 	return e
 }
 
-// Read reads from the agent's standard output, returning io.EOF at the end. After the agent has exited, the rest of its
-// output can still be read.
+// Read reads from the agent's standard output, returning io.EOF at the end. After the agent has exited, it is still
+// possible to read the rest of its output.
 func (p *Process) Read(b []byte) (int, error) {
 	if n, err, drains := p.readPipe(b); !drains {
 		return n, err
@@ -244,19 +253,21 @@ func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
 	return n, err, n == 0 && err != nil && p.draining.IsSet()
 }
 
-// Write writes to the agent's standard input. It may block if the agent is not reading. Close unblocks pending writes
-// and makes subsequent ones return os.ErrClosed.
+// Write writes to the agent's standard input. It may block if the agent is not reading its input. Close unblocks any
+// pending writes and causes subsequent writes to return os.ErrClosed.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// PID returns the process ID of the agent. Once Done has been closed, the system may reuse the ID.
+// PID returns the process ID of the agent. Note that the system may reuse the ID once Done has been closed.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that's closed when the agent has exited and its other processes have exited or been abandoned.
-// Until Close returns, lines for Options.Stderr or bytes for cmd.Stderr may still be queued.
+// Done returns a channel that's closed when the agent has exited and all of its other processes have either exited or
+// been abandoned. Note that there may still be lines queued for Options.Stderr, or bytes queued for cmd.Stderr, until
+// Close returns.
 func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
 
-// Wait waits until Done is closed and returns the agent's exit status, or ErrCancelled if ctx is done first. It returns
-// ErrExitLost if another part of the program reaped the process, and Close's error if the process is still running.
+// Wait waits until Done is closed and returns the agent's exit status. If ctx is done before then, Wait returns
+// ErrCancelled. If another part of the program reaped the agent's process, Wait returns ErrExitLost. If the process is
+// still running, Wait returns the error from Close.
 func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-p.ended.Done():
@@ -273,21 +284,22 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 	return status, nil
 }
 
-// Close shuts down the agent and all processes started by it. It closes the agent's standard input, waits up to Grace
-// for the agent to exit, sends SIGTERM to the remaining processes, waits up to Grace again, and sends SIGKILL. The
-// agent's output can be read throughout.
+// Close shuts down the agent and all of the processes that the agent has started. It closes the agent's standard input,
+// waits up to Grace for the agent to exit, sends SIGTERM to any remaining processes, waits up to Grace again, and
+// finally sends SIGKILL. The agent's output can be read throughout.
 //
-// When Close returns, all of the agent's processes, goroutines and files are gone, except for processes still running
-// ten seconds after SIGKILL. In that case, Close returns ErrSurvivors and lists the processes in Error.PIDs. If the
-// agent's own process is among them, a goroutine keeps waiting for it. Subsequent calls wait for the first and return
-// the same error. Close does nothing if the agent has exited by itself and left no processes.
+// By the time Close returns, all of the agent's processes, goroutines and files have been cleaned up, unless some
+// processes are still running ten seconds after SIGKILL. In that case, Close returns ErrSurvivors and lists those
+// processes in Error.PIDs. If they include the agent's own process, a goroutine continues to wait for that process to
+// exit. Subsequent calls wait for the first call to finish and return the same error. If the agent has already exited
+// on its own without leaving any processes behind, Close does nothing.
 func (p *Process) Close() error {
 	p.closing.Set()
 	<-p.closed.Done()
 	return p.closeErr
 }
 
-// Kill is like Close but sends SIGKILL to all processes immediately. It may be called concurrently with Close.
+// Kill is like Close, but it immediately sends SIGKILL to all processes. It may be called concurrently with Close.
 func (p *Process) Kill() error {
 	p.forced.Set()
 	return p.Close()

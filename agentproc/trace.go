@@ -11,7 +11,7 @@ import (
 type TraceLine struct {
 	// Sent reports whether the line was written to the connection rather than read from it.
 	Sent bool
-	// Text is the line without its newline, cut to 64 KiB. It is only valid until the hook returns.
+	// Text is the line without its newline, truncated to 64 KiB. It is valid only until the hook returns.
 	Text []byte
 	// Bytes is the full length of the line.
 	Bytes int64
@@ -23,11 +23,13 @@ type tracedConn struct {
 	received, sent lineTrace
 }
 
-// Trace returns a connection that calls trace with each line read or written, for example to log it. Lines contain the
-// agent's messages and the output of commands, so they may contain secrets. The hook is called on the goroutine that
-// reads or writes, which waits for it, and never concurrently for the same direction. Panics of the hook are logged.
+// Trace returns a connection that calls trace with each line read from or written to conn. This can be used, for
+// example, to log all lines. Note that lines contain the agent's messages and the output of commands, so they may
+// contain secrets. The hook is called synchronously on the goroutine that reads or writes, and it is never called
+// concurrently for the same direction. If the hook panics, the panic is logged.
 //
-// Only one goroutine at a time may read. Writers should write whole lines, as acpterm's Handler.Filter does.
+// Only one goroutine at a time may read from the connection. Each write should consist of whole lines, as is the case
+// for acpterm's Handler.Filter.
 func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},
@@ -44,7 +46,7 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write calls the hook and then writes to the underlying connection, so that a line is always traced before its answer.
+// Write calls the hook before writing to the underlying connection, so a line is always traced before the answer to it.
 // Only one goroutine at a time may call Write.
 func (c *tracedConn) Write(p []byte) (int, error) {
 	c.sent.add(p)

@@ -1,20 +1,22 @@
-// Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send their
-// output in session/update notifications, either as ACP v2's terminal_update and terminal_output_chunk (experimental,
-// like v2) or by the _meta convention of agents on v1.
+// Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send the output
+// of these commands in session/update notifications, using either terminal_update and terminal_output_chunk from ACP v2
+// (which, like v2, are experimental) or the _meta convention followed by agents on v1.
 //
-// With jsonrpc2, wrap your handler with [Terminals.Handler]:
+// If you are using jsonrpc2, wrap your handler with [Terminals.Handler]:
 //
 //	terminals := agentterm.New(h, nil) // h is the connection's acpterm.Handler
 //	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent))
 //	conn := jsonrpc2.NewConn(ctx, rest, terminals.Handler(yours))
 //
-// With another library, pass the params of each session/update to [Terminals.Update], in order.
+// If you are using another library, call [Terminals.Update] with the params of each session/update, in the order in
+// which the updates are received.
 //
-// To make agents on v1 follow the convention, use [Advertise] to add it to the capabilities sent with initialize.
-// acpterm.HandlerOptions.Created is called with each of these terminals, and acpterm.Terminal's Attached method tells
-// them from the client's own. They have no local process and are not subject to the policy, but they do count towards
-// the Manager's quotas. When a quota is full, the terminal that ended first is released to make room. Kill asks the
-// agent to terminate the command, whereas a release merely forgets the terminal.
+// If agents on v1 should follow the convention, use [Advertise] to add it to the capabilities sent with initialize.
+// acpterm.HandlerOptions.Created is called with each terminal of the agent, which can be distinguished from the
+// client's own terminals by using the Attached method of acpterm.Terminal. The agent's terminals have no local process
+// and are not subject to the policy, but they do count towards the Manager's quotas. If a quota is exhausted, the
+// terminal that ended first is released to make room. Note that Kill asks the agent to terminate the command, whereas
+// releasing the terminal only discards the Manager's record of it.
 package agentterm
 
 import (
@@ -35,9 +37,10 @@ import (
 
 // The methods used between a client and the agent.
 const (
-	// MethodUpdate is a notification sent by the agent. Pass its params to Terminals.Update.
+	// MethodUpdate is a notification sent by the agent. Its params should be passed to Terminals.Update.
 	MethodUpdate = "session/update"
-	// MethodCancel is sent by the client to terminate a command, in ACP v2 (schema type CancelTerminalRequest).
+	// MethodCancel is a request that the client sends in ACP v2 to terminate a command (schema type
+	// CancelTerminalRequest).
 	MethodCancel = "terminal/cancel"
 )
 
@@ -49,14 +52,14 @@ const (
 
 // Options specifies optional settings for Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel, if non-nil, sends a MethodCancel request to the agent and returns its error. It is called by Kill, for
-	// terminals that the agent allows the client to cancel. If nil, Kill sends the request over the connection of
-	// Terminals.Handler or, without a Handler, returns acpterm.ErrNotCancellable.
+	// Cancel, if non-nil, is called to send a MethodCancel request to the agent, and returns any error that occurs.
+	// Kill calls it for terminals that the agent allows the client to cancel. If Cancel is nil, Kill sends the request
+	// over the connection used by Terminals.Handler, or returns acpterm.ErrNotCancellable if Handler is not used.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
 // Terminals tracks the agent's terminals on a connection. It is safe for concurrent use by multiple goroutines. Updates
-// of a terminal are applied in the order of the calls.
+// to the same terminal are applied in the order that Update is called.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
@@ -94,7 +97,8 @@ func New(h *acpterm.Handler, options *Options) *Terminals {
 	}
 }
 
-// Advertise modifies the capabilities for initialize to say that the client shows terminals by the convention of v1.
+// Advertise modifies the capabilities sent with initialize to indicate that the client shows terminals using the
+// convention for v1.
 func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta = maps.Clone(c.Meta)
 	if c.Meta == nil {
@@ -103,9 +107,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the IDs of all terminals in the content of a tool call, whether they belong to the client
-// or to the agent. The content is either an array of the schema type ToolCallContent or, as in ACP v2's
-// tool_call_content_chunk, a single item. For any other content, the result is nil.
+// ToolCallTerminals returns the IDs of all terminals in the content of a tool call, regardless of whether they belong
+// to the client or to the agent. The content may be either an array of the schema type ToolCallContent or, as in ACP
+// v2's tool_call_content_chunk, a single item. For any other content, the result is nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))
@@ -113,13 +117,16 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	return ids
 }
 
-// Update applies the params of a session/update of ACP v1 or v2. It returns the IDs of the agent's terminals in the
-// update, or nil if it is about something else. A terminal is created by its first update. Once released, it is created
-// again only by an update announcing its command: terminal_info on v1, a command on v2.
+// Update applies the params of a session/update received over ACP v1 or v2. It returns the IDs of the agent's terminals
+// that appear in the update, or nil if the update does not concern a terminal of the agent. A terminal is created by
+// the first update that mentions it. Once a terminal has been released, it will not be created again unless an update
+// announces its command. In v1, a command is announced by a terminal_info; in v2, the update contains the command
+// itself.
 //
-// If an update cannot be used, Update changes nothing and returns an error: either acpterm.ErrInvalidParams, also for
-// the client's own terminals and even after their release, or an error of acpterm.Handler's Attach. If a notification
-// is about several terminals, the updates before the unusable one still apply.
+// If an update cannot be used, Update makes no changes and returns an error, which is either acpterm.ErrInvalidParams
+// or one of the errors returned by the Attach method of acpterm.Handler. Note that acpterm.ErrInvalidParams is also
+// returned for terminals that belong to the client itself, even if they have already been released. If a notification
+// contains updates for several terminals, any updates that precede the unusable one will still have been applied.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
 	session, all, err := updates.Read(params)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {

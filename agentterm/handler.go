@@ -12,8 +12,9 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Handler returns a handler that calls Update for each session/update, logging unusable ones, before it passes a
-// message to next. If Options.Cancel is not set, Kill sends its request to the agent over the handler's connection.
+// Handler returns a handler that passes each message on to next. If the message is a session/update, the handler calls
+// Update before passing it on, and logs any update that cannot be used. If Options.Cancel is not set, Kill sends its
+// request to the agent over the handler's connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
 
 type handler struct {

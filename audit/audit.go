@@ -1,5 +1,5 @@
-// Package audit logs decisions, the end of commands, and surviving processes as lines of JSON. A command runs only once
-// the line allowing it is on disk:
+// Package audit logs which commands were allowed or denied, how they ended, and which processes survived, as lines of
+// JSON. A command is not run until the line that allows it has been written to disk:
 //
 //	log, err := audit.Open("audit.json", roots...)
 //	m, err := acpterm.NewManager(&acpterm.Options{Record: log.Record})
@@ -24,13 +24,15 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Log writes events as lines of JSON, in the format of LogEvents with a slog.JSONHandler. Set its Record method as
-// acpterm.Options.Record. Use Open to log to a file, or New for any other writer. Several managers may share a Log.
+// A Log writes events as lines of JSON, in the format used by LogEvents with a slog.JSONHandler. To use a Log, set
+// acpterm.Options.Record to its Record method. Use Open to create a Log that writes to a file, or New for any other
+// writer. A Log may be shared by several managers.
 //
-// Lines that cannot be written are kept, up to 16 MiB, and written before any later ones, so a temporarily full disk
-// causes neither gaps nor partial lines. The file may therefore contain a decision whose Record failed. Its command did
-// not run, as the line for its end shows. Only the first of several failures in a row is reported, using slog. A Log is
-// safe for concurrent use by multiple goroutines.
+// If a line cannot be written, it is kept in memory and written before any later ones. Up to 16 MiB of lines are kept,
+// so a temporarily full disk does not cause gaps or partial lines. As a result, the file may contain a decision for
+// which Record returned an error. In that case, the command was not run, which can be seen from the line that records
+// its end. If several writes fail in a row, only the first failure is reported, using slog. A Log is safe for
+// concurrent use by multiple goroutines.
 type Log struct {
 	w     io.Writer
 	sync  func() error // flushes w to disk, or nil if w cannot be flushed
@@ -55,9 +57,10 @@ type batch struct {
 // maxBytes is the limit of unwritten bytes. At this limit Record waits.
 const maxBytes = 16 << 20
 
-// New returns a new Log that writes to w, one or more whole lines at a time and never concurrently. If w has a Sync()
-// error method, as *os.File does, a decision is only considered recorded once Sync has returned. However, Sync is not
-// called for an *os.File other than a regular file, such as a pipe. Close does not close w.
+// New returns a new Log that writes to w. Each write consists of one or more whole lines, and writes are never
+// concurrent. If w has a Sync() error method, as *os.File does, a decision is not considered recorded until Sync has
+// returned. However, if w is an *os.File that does not refer to a regular file, such as a pipe, Sync is not called.
+// Note that closing the Log does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
 	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
@@ -77,12 +80,13 @@ func canSync(w io.Writer) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
-// Open returns a Log that appends to the named file, which is created if necessary and closed by Close.
+// Open returns a Log that appends to the named file. The file is created if it does not exist, and is closed by Close.
 //
-// The file must be accessible only to its owner. On Unix, Open sets an existing file's mode to 0600, and fails if the
-// file belongs to another user or has more than one hard link. On Windows, the file's directory determines access. On
-// all systems, Open fails if the file is not regular, or if it is inside one of the roots, with or without symbolic
-// links resolved, because commands could truncate, replace or move it. Errors are of type *acpterm.Error and kind
+// The file must be accessible only to its owner. On Unix, if the file already exists, Open sets its mode to 0600, and
+// returns an error if the file belongs to another user or has more than one hard link. On Windows, access is determined
+// by the directory that contains the file. On all systems, Open returns an error if the file is not a regular file. It
+// also returns an error if the path is inside one of the roots, either before or after symbolic links are resolved,
+// because commands could otherwise truncate, replace or move the file. Any error is an *acpterm.Error of kind
 // ErrInternal.
 func Open(path string, roots ...string) (*Log, error) {
 	file, err := openFile(path, roots)
@@ -165,10 +169,12 @@ func ownFile(file *os.File, path string) error {
 	return keepFromOthers(file, info)
 }
 
-// Record writes an event. If the event is an *acpterm.DecisionEvent that allows a command, Record returns once the line
-// has been written and flushed. If that fails, or ctx is done first, it returns an error, but the line may still be
-// written later. Other events are written in the background without a flush, so callers do not wait for the disk. While
-// 16 MiB are unwritten, Record waits for the next write and returns its error. After Close, it returns os.ErrClosed.
+// Record writes an event. If the event is an *acpterm.DecisionEvent that allows a command, Record does not return until
+// the line has been written and flushed. If this fails, or if ctx is done before the line has been flushed, Record
+// returns an error. In that case, the line may still be written later. All other events are written in the background
+// and are not flushed, so callers do not have to wait for the disk. However, if 16 MiB of data are waiting to be
+// written, Record waits for the next write and returns its error, if any. After Close has been called, Record returns
+// os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {
@@ -285,8 +291,9 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close writes and flushes any remaining lines, and closes the file if Open opened it. It returns an error if any of
-// this fails. Close the managers that use the Log first. Subsequent calls return os.ErrClosed.
+// Close writes and flushes any remaining lines and, if the file was opened by Open, closes it. If any of these steps
+// fails, Close returns an error. All managers that use the Log should be closed before Close is called. Subsequent
+// calls return os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

@@ -11,12 +11,15 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// LogEvents returns a hook for acpterm.Manager.Observe that logs events as structured records: "decision", "end",
-// "survivors", and "input" with the number of bytes typed. The level is Info, or Warn for denials, survivors and
-// allowed commands that did not run. Starts are not logged, because the record of the end includes the duration. If the
-// create request's _meta contained a valid traceparent, its ids are logged as trace_id and span_id, as in
-// OpenTelemetry, for all events except input. Note that commands run before they are logged, and that records are lost
-// if slog's handler fails to write them. Use a Log if you need a complete record.
+// LogEvents returns a hook for use with acpterm.Manager.Observe that logs events as structured records: "decision",
+// "end", "survivors", and "input", which includes the number of bytes typed. Records are logged at level Info, except
+// for denials, survivors, and allowed commands that did not run, which are logged at level Warn. Nothing is logged when
+// a command starts, because the record logged when it ends includes the duration. If the _meta of the create request
+// contained a valid traceparent, its IDs are logged as trace_id and span_id, following the conventions of
+// OpenTelemetry, for all events except input.
+//
+// Note that a command may already be running when its decision is logged, and that records are lost if slog's handler
+// fails to write them. If you need a complete record, use a Log instead.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()

@@ -5,22 +5,31 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 )
 
+// client serves an agent's connection until ended is closed.
+type client func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error)
+
 // goClients maps the names of subjects to the clients in this program.
-func goClients() map[string]func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	return map[string]func(io.ReadWriteCloser) (<-chan struct{}, error){
-		bare:  serveBare,
-		full:  serveFull,
-		naive: serveNaive,
-		goSDK: serveGoSDK,
+func goClients() map[string]client {
+	clients := map[string]client{
+		bare:        serveWith(nil),
+		large:       serveWith(&acpterm.Options{MaxTerminals: 10000, MaxSessionTerminals: 10000}),
+		full:        serveFull,
+		naive:       serveNaive(ownGroup()),
+		naiveSetsid: serveNaive(ownSession()),
+		goSDK:       serveGoSDK,
 	}
+	maps.Copy(clients, configurations())
+	return clients
 }
 
 // serveClient NAME [PROFILES]: runs a Go client until its standard input ends. If PROFILES is a directory, it writes a

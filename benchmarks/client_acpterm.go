@@ -1,6 +1,6 @@
 package main
 
-// The two acpterm clients: the bare one is the smallest client of the README, and the full one follows the README's
+// The acpterm clients: the bare one is the smallest client of the README, and the full one follows the README's
 // recommendations.
 
 import (
@@ -19,9 +19,12 @@ import (
 	"github.com/acpterm/acpterm/policy"
 )
 
-func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	h := acpterm.NewHandler(must(acpterm.NewManager(nil)), nil)
-	return serve(h, conn, h), nil
+// serveWith returns the bare client with the options of a manager.
+func serveWith(options *acpterm.Options) client {
+	return func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
+		h := acpterm.NewHandler(must(acpterm.NewManager(options)), nil)
+		return serve(h, conn, h), nil
+	}
 }
 
 // serve serves an agent's connection. other handles all other requests.
@@ -30,7 +33,7 @@ func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) 
 	return jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, conn)), other).DisconnectNotify()
 }
 
-// methodFollowed asks the full client how much its followers have read. The client answers when all followers have
+// methodFollowed asks a client with followers how much its followers have read. The client answers when all followers have
 // ended.
 const methodFollowed = "benchmark/followed"
 
@@ -58,7 +61,7 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 			return nil, err
 		}
 	}
-	var f followers
+	f := followers{each: 1}
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: f.add})
 	return serve(h, conn, jsonrpc2.HandlerWithError(f.handle)), nil
 }
@@ -78,17 +81,21 @@ func allowCommands() (acpterm.Policy, error) {
 
 // followers read the output of all terminals.
 type followers struct {
+	each int // how many follow a terminal
+
 	all          sync.WaitGroup
 	read, missed atomic.Int64
 }
 
 func (f *followers) add(t *acpterm.Terminal) {
-	f.all.Go(func() {
-		for chunk := range t.Follow(context.Background(), 0) {
-			f.read.Add(chunk.End - chunk.Offset)
-			f.missed.Add(chunk.Missed)
-		}
-	})
+	for range f.each {
+		f.all.Go(func() {
+			for chunk := range t.Follow(context.Background(), 0) {
+				f.read.Add(chunk.End - chunk.Offset)
+				f.missed.Add(chunk.Missed)
+			}
+		})
+	}
 }
 
 func (f *followers) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
@@ -99,8 +106,8 @@ func (f *followers) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	return followed{f.read.Swap(0), f.missed.Swap(0)}, nil
 }
 
-// missed returns the share of the output that the full client's followers missed. written is the number of bytes
-// written since the last call.
+// missed returns the share of the output that the client's followers missed. written is the number of bytes that they
+// should have read since the last call.
 func (p *process) missed(written int64) (share float64, err error) {
 	var f followed
 	if err := p.call(methodFollowed, struct{}{}, &f); err != nil {

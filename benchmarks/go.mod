@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/remote v0.1.0
+	github.com/acpterm/acpterm/view v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
@@ -12,6 +13,7 @@ require (
 )
 
 require (
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
@@ -19,4 +21,5 @@ require (
 replace (
 	github.com/acpterm/acpterm => ..
 	github.com/acpterm/acpterm/remote => ../remote
+	github.com/acpterm/acpterm/view => ../view
 )

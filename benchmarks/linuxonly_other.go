@@ -13,7 +13,10 @@ func idleRows() []row { return []row{{name: "500 idle terminals", without: linux
 func releaseRows() []row {
 	return []row{{name: "release of 500 terminals at once", without: linuxOnly}}
 }
-func killRows() []row { return []row{{name: "kill of a tree of three", without: linuxOnly}} }
+func killRows() []row                   { return []row{{name: "kill of a tree of three", without: linuxOnly}} }
+func configurationRows() []row          { return nil }
+func scaleRows() []row                  { return nil }
+func configurations() map[string]client { return nil }
 
 // linuxChildren returns the children that only exist on Linux.
 func linuxChildren() map[string]func(args []string) error { return nil }

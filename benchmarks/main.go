@@ -15,8 +15,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"slices"
+	"syscall"
 )
 
 func main() {
@@ -26,6 +28,16 @@ func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
+	}
+}
+
+// ignoreNoSignals catches the signals that a shell makes its background jobs ignore, so that the clients do not ignore
+// them. acpterm makes commands not ignore them either, at a cost for each start.
+func ignoreNoSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 }
 
@@ -41,6 +53,7 @@ Measures acpterm beside other clients, prints a table, and exits with 1 if acpte
 
 func run() error {
 	keepDescriptors()
+	ignoreNoSignals()
 	var s settings
 	flag.BoolVar(&s.quick, "quick", false, "measure for a moment; a missed target is not a failure")
 	flag.IntVar(&s.rounds, "rounds", 0, "the number of `rounds` of each row (default: chosen by the row)")
@@ -63,15 +76,22 @@ func run() error {
 			return err
 		}
 	}
-	fmt.Printf("%s\n\n%s", describeMachine(), tableHead)
+	fmt.Println(describeMachine())
+	before := readLoad()
 	var errs []error
+	var columns []string
 	missed := 0
 	for _, r := range slices.DeleteFunc(rows(), func(r row) bool { return !onlyRows.MatchString(r.name) }) {
+		if !slices.Equal(columns, r.columns()) {
+			columns = r.columns()
+			fmt.Print(tableHead(columns))
+		}
 		result := r.measure(s)
 		fmt.Print(result.markdown())
 		errs = append(errs, result.failure())
 		missed += result.missed()
 	}
+	fmt.Printf("\n%s\n", before.untilNow())
 	if missed > 0 && !s.quick {
 		errs = append(errs, fmt.Errorf("%d targets are missed", missed))
 	}
@@ -81,5 +101,5 @@ func run() error {
 // rows returns all rows in the order of the table.
 func rows() []row {
 	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows(),
-		releaseRows())
+		releaseRows(), configurationRows(), scaleRows())
 }

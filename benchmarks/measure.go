@@ -16,14 +16,30 @@ import (
 
 // The names of the subjects in the table.
 const (
-	bare  = "acpterm"
-	full  = "with policy, events, follower"
-	naive = "naive"
-	goSDK = "Go SDK"
-	node  = "Node"
+	bare        = "acpterm"
+	full        = "with policy, events, follower"
+	naive       = "naive"
+	naiveSetsid = "naive, own session"
+	goSDK       = "Go SDK"
+	node        = "Node"
 )
 
-func subjects() []string { return []string{bare, full, naive, goSDK, node} }
+// The names of the subjects in the other tables: acpterm with something more than the bare one has.
+const (
+	large         = "acpterm, larger quotas"
+	followedByTen = "ten followers of each"
+	displayed     = "display.Follow"
+	paged         = "live page open"
+	onPTY         = "PTY"
+	ofTheAgent    = "agent's own terminal"
+	remotely      = "remote, through pipes"
+)
+
+// peers returns the clients without acpterm.
+func peers() []string { return []string{naive, naiveSetsid, goSDK, node} }
+
+// subjects returns acpterm and its peers.
+func subjects() []string { return append([]string{bare, full}, peers()...) }
 
 // settings apply to all rows. The zero value measures everything.
 type settings struct {
@@ -42,11 +58,12 @@ func (s settings) of(a amount) int {
 	return a.full
 }
 
-// row is a measurement of all subjects.
+// row is a measurement of several subjects.
 type row struct {
-	name    string // in the table, and for -only
-	rounds  amount
-	metrics []metric
+	name     string   // in the table, and for -only
+	subjects []string // or nil for acpterm and its peers
+	rounds   amount
+	metrics  []metric
 	// open prepares a subject and returns its turn. For everything that it opens, it registers a closer with s.after.
 	open    func(s *stage, subject string) (turn, error)
 	without string // why the row does not exist on this system, or ""
@@ -77,20 +94,34 @@ type findings map[string][]float64
 
 func (f findings) add(metric string, value float64) { f[metric] = append(f[metric], value) }
 
+func (r row) columns() []string {
+	if r.subjects == nil {
+		return subjects()
+	}
+	return r.subjects
+}
+
 // metric is a number measured by a row. It is a line in the table.
 type metric struct {
-	name    string
-	unit    unit
-	summary func([]float64) float64 // combines the numbers of a run
-	target  target
-	slack   float64 // an insignificant difference
-	free    bool    // the full configuration may exceed the bare one
+	name   string
+	unit   unit
+	total  bool // the sum of the numbers of a run counts, and not their median
+	target target
+	slack  float64 // an insignificant difference
+	free   bool    // the full configuration may exceed the bare one
 }
 
 func median(all []float64) float64 {
 	sorted := slices.Sorted(slices.Values(all))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// spread returns half the distance between the quartiles, as a share of the median.
+func spread(all []float64) float64 {
+	sorted := slices.Sorted(slices.Values(all))
+	n := len(sorted)
+	return (sorted[3*n/4] - sorted[n/4]) / 2 / median(sorted)
 }
 
 func sum(all []float64) float64 {
@@ -125,7 +156,10 @@ func (r result) failure() error {
 // number returns the value of a subject's metric, or NaN if it does not exist.
 func (r result) number(m metric, subject string) float64 {
 	if all := r.found[subject][m.name]; len(all) > 0 && r.errs[subject] == nil {
-		return m.summary(all)
+		if m.total {
+			return sum(all)
+		}
+		return median(all)
 	}
 	return math.NaN()
 }
@@ -137,7 +171,7 @@ func (r row) measure(s settings) result {
 	if r.without != "" {
 		return res
 	}
-	names := subjects()
+	names := r.columns()
 	turns := make(map[string]turn)
 	for _, name := range names {
 		st := &stage{settings: s}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup() *syscall.SysProcAttr   { return &syscall.SysProcAttr{Setpgid: true} }
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -14,7 +14,7 @@ import (
 
 // linuxChildren returns the children that only exist on Linux.
 func linuxChildren() map[string]func(args []string) error {
-	return map[string]func([]string) error{"stamp": stamp, "sessions": sessions}
+	return map[string]func([]string) error{"stamp": stamp, "sessions": sessions, "page": page}
 }
 
 // procField returns a number from one of a process's files in /proc, such as VmHWM from status. Sizes are in bytes.

@@ -9,8 +9,8 @@ func running(name string, atOnce int) row {
 	return row{
 		name: name, rounds: amount{40, 1},
 		metrics: []metric{
-			{name: "commands", unit: perSecond, summary: median, target: target{atLeast, 1, bestPeer}},
-			{name: "client's CPU for each", unit: seconds, summary: median, target: target{atMost, 1, bestPeer}},
+			{name: "commands", unit: perSecond, target: target{compare: atLeast, limit: 1, against: bestPeer}},
+			{name: "client's CPU for each", unit: seconds, target: target{compare: atMost, limit: 1, against: bestPeer}},
 		},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)

@@ -49,7 +49,7 @@ func (p *process) latency() (time.Duration, error) {
 func exitRows() []row {
 	return []row{{
 		name: "exit to the wait's reply", rounds: amount{40, 1},
-		metrics: []metric{{name: "latency", unit: seconds, summary: median, target: target{atMost, 1, bestPeer}}},
+		metrics: []metric{{name: "latency", unit: seconds, target: target{compare: atMost, limit: 1, against: bestPeer}}},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)
 			return func(f findings) error {

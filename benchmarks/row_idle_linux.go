@@ -48,8 +48,8 @@ func idleRows() []row {
 		name: "500 idle terminals", rounds: amount{5, 1},
 		metrics: []metric{
 			// Go's runtime may start one at any time.
-			{name: "threads more", unit: count, summary: median, target: target{atMost, 1, bestPeer}, slack: 1},
-			{name: "resident memory each", unit: kibibytes, summary: median, target: target{atMost, 1, bestPeer}},
+			{name: "threads more", unit: count, target: target{compare: atMost, limit: 1, against: bestPeer}, slack: 1},
+			{name: "resident memory each", unit: kibibytes, target: target{compare: atMost, limit: 1, against: bestPeer}},
 		},
 		open: inNewClient(func(s *stage, p *process, f findings) error { return p.idle(s.of(amount{500, 50}), f) }),
 	}}

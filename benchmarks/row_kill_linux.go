@@ -53,8 +53,8 @@ func killRows() []row {
 	return []row{{
 		name: "kill of a tree of three", rounds: amount{40, 1},
 		metrics: []metric{
-			{name: "time", unit: seconds, summary: median, target: target{atMost, 2, naive}},
-			{name: "still running at the reply, of all", unit: count, summary: sum, target: target{atMost, 0, ""}},
+			{name: "time", unit: seconds, target: target{compare: atMost, limit: 1 / 0.7, against: bestPeer}},
+			{name: "still running at the reply, of all", unit: count, total: true, target: target{compare: atMost, limit: 0}},
 		},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)

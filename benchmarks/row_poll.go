@@ -17,7 +17,7 @@ func polling(name string, more int) row {
 	const metricName = "round trip"
 	return row{
 		name: name, rounds: amount{20, 1},
-		metrics: []metric{{name: metricName, unit: seconds, summary: median, target: target{atMost, 0.1, naive}}},
+		metrics: []metric{{name: metricName, unit: seconds, target: target{compare: atMost, limit: 0.1, against: naive}}},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)
 			if err != nil {

@@ -143,8 +143,8 @@ func releaseBeside(whose string, make func(n int) (*others, error), t target) ro
 	return row{
 		name: "release beside 1,000 newer processes of " + whose, rounds: amount{7, 1},
 		metrics: []metric{
-			{name: "first", unit: seconds, summary: median, target: t},
-			{name: "others", unit: seconds, summary: median, target: t},
+			{name: "first", unit: seconds, target: t},
+			{name: "others", unit: seconds, target: t},
 		},
 		open: func(s *stage, subject string) (turn, error) {
 			return func(f findings) error {
@@ -181,11 +181,11 @@ func releasesBeside(p *process, processes *others, f findings) error {
 
 func releaseRows() []row {
 	taken := func(name string, t target) metric {
-		return metric{name: name, unit: seconds, summary: median, target: t}
+		return metric{name: name, unit: seconds, target: t}
 	}
 	return []row{{
 		name: "release of 500 terminals at once", rounds: amount{7, 1},
-		metrics: []metric{taken("time", target{atMost, 2, bestPeer})},
+		metrics: []metric{taken("time", target{compare: atMost, limit: 2, against: bestPeer})},
 		open: inNewClient(func(s *stage, p *process, f findings) error {
 			all, err := p.sleepers(session, s.of(amount{500, 50}))
 			if err != nil {
@@ -215,7 +215,7 @@ func releaseRows() []row {
 			return p.releaseAll(all[10 : len(all)-10])
 		}),
 	},
-		releaseBeside("another program", ofAnotherProgram, target{atMost, 0.005, ""}),
+		releaseBeside("another program", ofAnotherProgram, target{compare: atMost, limit: 0.005}),
 		releaseBeside("the client's parent", ofTheParent, target{}),
 	}
 }

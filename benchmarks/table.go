@@ -9,8 +9,10 @@ import (
 	"strings"
 )
 
-const tableHead = "| what | " + bare + " | " + full + " | " + naive + " | " + goSDK + " | " + node +
-	" | target | met |\n|---|---|---|---|---|---|---|---|\n"
+func tableHead(subjects []string) string {
+	return fmt.Sprintf("\n| what | %s | target | met |\n|---|%s---|---|\n", strings.Join(subjects, " | "),
+		strings.Repeat("---|", len(subjects)))
+}
 
 // unit formats a number.
 type unit func(float64) string
@@ -36,18 +38,18 @@ func percent(v float64) string        { return fmt.Sprintf("%.1f %%", v*100) }
 // markdown returns a line for each metric.
 func (r result) markdown() string {
 	if r.row.without != "" {
-		return fmt.Sprintf("| %s | %s | | | | | | |\n", r.row.name, r.row.without)
+		return fmt.Sprintf("| %s | %s |%s\n", r.row.name, r.row.without, strings.Repeat(" |", len(r.row.columns())+1))
 	}
 	var b strings.Builder
 	for _, m := range r.row.metrics {
 		fmt.Fprintf(&b, "| %s: %s |", r.row.name, m.name)
-		for _, name := range subjects() {
+		for _, name := range r.row.columns() {
 			fmt.Fprintf(&b, " %s |", r.cell(m, name))
 		}
 		met := ""
 		if m.target.compare != noComparison {
 			met = r.judge(m).text(m.target)
-			if !m.free {
+			if r.hasFull(m) {
 				met += "; " + r.judgeFull(m).text(target{against: bare})
 			}
 		}
@@ -63,8 +65,13 @@ func (r result) cell(m metric, name string) string {
 	} else if err != nil {
 		return "FAILED: " + strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error())
 	}
-	if v := r.number(m, name); !math.IsNaN(v) {
-		return m.unit(v)
+	v := r.number(m, name)
+	if math.IsNaN(v) {
+		return ""
 	}
-	return ""
+	text := m.unit(v)
+	if all := r.found[name][m.name]; !m.total && v != 0 && len(all) >= 4 {
+		text += fmt.Sprintf(" ±%.0f %%", 100*spread(all))
+	}
+	return text
 }

@@ -3,16 +3,18 @@ package main
 // Targets for the numbers, and their evaluation.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 )
 
-// target is the required number of the bare acpterm. The zero value does not require anything.
+// target is the required number of a subject. The zero value does not require anything.
 type target struct {
 	compare comparison
 	limit   float64
 	against string // a subject, bestPeer, or "" to compare the number itself
+	of      string // the subject, or "" for the first one
 }
 
 type comparison int
@@ -23,7 +25,7 @@ const (
 	atLeast
 )
 
-// bestPeer is whichever of the naive client, the Go SDK client and the Node client has the best number.
+// bestPeer is the peer with the best number.
 const bestPeer = "best peer"
 
 // fullLimit bounds the ratio of the full configuration's number to the bare one's.
@@ -45,14 +47,14 @@ func (m metric) compare(ours, limit, theirs float64) verdict {
 	return verdict{ours, theirs, met}
 }
 
-// judge compares the bare acpterm's number with the target.
+// judge compares a subject's number with the target.
 func (r result) judge(m metric) verdict {
 	theirs := 1.0
 	switch m.target.against {
 	case "":
 	case bestPeer:
 		var all []float64
-		for _, peer := range []string{naive, goSDK, node} {
+		for _, peer := range peers() {
 			if v := r.number(m, peer); !math.IsNaN(v) {
 				all = append(all, v)
 			}
@@ -68,8 +70,11 @@ func (r result) judge(m metric) verdict {
 	default:
 		theirs = r.number(m, m.target.against)
 	}
-	return m.compare(r.number(m, bare), m.target.limit, theirs)
+	return m.compare(r.number(m, cmp.Or(m.target.of, r.row.columns()[0])), m.target.limit, theirs)
 }
+
+// hasFull reports whether the row compares the full configuration's number with the bare one's.
+func (r result) hasFull(m metric) bool { return !m.free && slices.Contains(r.row.columns(), full) }
 
 // judgeFull compares the full configuration's number with the bare one's.
 func (r result) judgeFull(m metric) verdict {
@@ -90,7 +95,7 @@ func (r result) missed() int {
 		if v := r.judge(m); v.known() && !v.met {
 			n++
 		}
-		if v := r.judgeFull(m); !m.free && v.known() && !v.met {
+		if v := r.judgeFull(m); r.hasFull(m) && v.known() && !v.met {
 			n++
 		}
 	}
@@ -112,6 +117,9 @@ func (v verdict) text(t target) string {
 // targetText formats the target of a metric.
 func (m metric) targetText() string {
 	t, text := m.target, map[comparison]string{atMost: "≤ ", atLeast: "≥ "}[m.target.compare]
+	if t.of != "" {
+		text = t.of + " " + text
+	}
 	switch {
 	case t.compare == noComparison:
 		return ""

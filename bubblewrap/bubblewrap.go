@@ -1,6 +1,6 @@
-// Package bubblewrap sandboxes commands on Linux, using bubblewrap (man 1 bwrap). Each command runs in its own
-// namespaces, where the machine's files are read-only, other processes are invisible, and no process has any
-// capabilities. A filter restricts system calls.
+// Package bubblewrap sandboxes commands on Linux using bubblewrap (man 1 bwrap). Each command runs in its own
+// namespaces, where the machine's files are read-only, other processes are not visible, and no process has any
+// capabilities. In addition, a filter restricts the system calls that a command can make.
 //
 //	sandbox, err := bubblewrap.New(nil)
 //	m, err := acpterm.NewManager(&acpterm.Options{
@@ -19,53 +19,57 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options relax or tighten a sandbox. With the zero value or a nil pointer, commands have no network access and can
-// write only to the session's roots.
+// Options specifies how a sandbox is relaxed or tightened. If Options is zero or nil, commands have no network access
+// and can only write to the session's roots.
 //
-// All paths must be absolute and exist. New resolves their symbolic links once. If several paths apply to a file, the
-// innermost wins, so a root in a hidden directory is visible, but a hidden directory in a root is not. If the same path
-// is listed more than once, Hidden takes precedence over ReadOnly, and ReadOnly over Writable and the roots.
+// All paths must be absolute and must exist. New resolves any symbolic links in the paths once. If several paths apply
+// to a file, the innermost path takes precedence, so a root inside a hidden directory is visible, but a hidden
+// directory inside a root is not. If the same path is listed more than once, Hidden takes precedence over ReadOnly, and
+// ReadOnly takes precedence over Writable and the roots.
 type Options struct {
 	// Network gives commands unrestricted access to the machine's network, including services on 127.0.0.1 and abstract
 	// Unix sockets.
 	Network bool
-	// Writable lists files and directories that commands may write to, for example a compiler's cache.
+	// Writable lists files and directories that commands may write to, such as a compiler's cache.
 	Writable []string
-	// ReadOnly lists files and directories to make read-only although they are within writable or hidden directories.
+	// ReadOnly lists files and directories to make read-only even if they are inside writable or hidden directories.
 	ReadOnly []string
-	// Hidden lists files and directories that appear empty or unreadable to commands, such as ~/.ssh. Note that a
-	// command that can write to the parent of such a directory can move it, which exposes its contents to subsequent
-	// commands.
+	// Hidden lists files and directories that appear empty or unreadable to commands, such as ~/.ssh. Note that if a
+	// command can write to the parent of a hidden directory, it can move the directory, which exposes the directory's
+	// contents to subsequent commands.
 	Hidden []string
-	// NoSyscallFilter disables the system call filter, which gives commands access to the hypervisor (AF_VSOCK) and the
-	// user's keys. Set it only if a command needs a refused call or the system does not support the filter.
+	// NoSyscallFilter disables the system call filter. Without the filter, commands have access to the hypervisor
+	// (AF_VSOCK) and the user's keys. Set NoSyscallFilter only if a command needs a system call that the filter
+	// rejects, or if the system does not support the filter.
 	NoSyscallFilter bool
 }
 
-// New returns a Sandbox. A command running in it
+// New returns a Sandbox. A command that runs in the Sandbox
 //
 //   - can read any file that its user can read, except for those in /run, /tmp, /dev and Hidden;
 //   - can write only to the session's roots and to Writable. Its /tmp and /dev/shm are private, initially empty, and
-//     removed when it ends. If the session has no roots, nothing is writable, not even the working directory;
-//   - can see and signal only its own processes, and has no capabilities, even if its user is root;
-//   - has no network access, not even to 127.0.0.1 or abstract Unix sockets, unless Network is set. It can still
+//     removed when the command exits. If the session has no roots, nothing is writable, not even the working directory;
+//   - can see and signal only its own processes, and does not have any capabilities, even if its user is root;
+//   - does not have network access, not even to 127.0.0.1 or abstract Unix sockets, unless Network is set. It can still
 //     connect to Unix sockets in the file system outside /run and /tmp, unless they are hidden;
 //   - cannot reach the hypervisor (AF_VSOCK), its user's keys or the kernel's log, and cannot use io_uring, BPF,
 //     performance counters, userfaultfd or user namespaces, unless NoSyscallFilter is set. Its sockets are limited to
 //     the families AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A program for another architecture, such as i386 on
 //     amd64, is killed by SIGSYS.
 //
-// When the command exits, all its remaining processes are killed. If it was killed by a signal, its exit code is 128
-// plus the signal's number. PWD is always set to the working directory. argv[0] is the requested name if env can set it
-// (GNU coreutils 9.5 and later); otherwise, it is a path ending in that name. Without GNU env, commands are killed
-// immediately instead of being shut down gracefully.
+// When the command exits, any processes that it has left running are killed. If the command was killed by a signal, its
+// exit code is 128 plus the number of the signal. PWD is always set to the working directory. If env supports setting
+// argv[0] (GNU coreutils 9.5 and later), argv[0] is the requested name; otherwise, it is a path that ends in that name.
+// If GNU env is not available, commands are killed immediately instead of being shut down gracefully.
 //
-// New returns ErrInvalidParams if a path in options cannot be used, and ErrInternal if bwrap is not in PATH or does not
-// work on this machine. New tries it out, because some kernels do not let users create namespaces. The filter is
-// available only on amd64 and arm64. On other architectures, the error is also errors.ErrUnsupported. On systems other
-// than Linux, New always returns ErrInternal. Wrap fails, and nothing runs, if the program or the working directory is
-// not in the sandbox, if a root is "/" or in /proc or /sys, or if there are more than about 8900 arguments and
-// variables, counting each variable as three.
+// New returns ErrInvalidParams if one of the paths in options cannot be used. It returns ErrInternal if bwrap is not in
+// PATH or does not work on this machine. To find out whether bwrap works, New runs it, since some kernels do not let
+// users create namespaces. The filter is available only on amd64 and arm64. On other architectures, the error also
+// matches errors.ErrUnsupported. On systems other than Linux, New always returns ErrInternal.
+//
+// Wrap returns an error, and nothing is run, if the program or the working directory is not in the sandbox, or if a
+// root is "/" or is in /proc or /sys. Wrap also returns an error if there are more than about 8900 arguments and
+// variables, where each variable counts as three arguments.
 func New(options *Options) (*Sandbox, error) {
 	s, err := newSandbox(*cmp.Or(options, new(Options)))
 	if err == nil {

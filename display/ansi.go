@@ -7,25 +7,27 @@ import (
 	"strings"
 )
 
-// StripANSI removes terminal escape sequences (ECMA-48) from text: colours and cursor movements (CSI), titles and
-// hyperlinks (OSC), other strings (DCS, SOS, PM, APC) and two-byte sequences. It also removes sequences introduced by a
-// C1 control character, U+0080 to U+009F, as well as these characters themselves. A hyperlink's visible text is kept.
+// StripANSI removes terminal escape sequences (ECMA-48) from text. This includes colours and cursor movements (CSI),
+// titles and hyperlinks (OSC), other string sequences (DCS, SOS, PM, APC) and two-byte sequences. StripANSI also
+// removes the C1 control characters, U+0080 to U+009F, along with any sequences that they introduce. The visible text
+// of a hyperlink is kept.
 //
-// An unfinished sequence at the end is removed. As on a terminal, a string hides everything up to its end, except that
-// OSC also ends at BEL and before a line end. Other control characters are kept. This includes carriage returns and
-// backspaces, so text overwritten by a program precedes its replacement. Use Visible to escape them.
+// If the text ends with an unfinished sequence, that sequence is removed. A string sequence hides everything up to its
+// terminator, just as it would on a terminal, except that an OSC sequence also ends at BEL and before a line end. All
+// other control characters are kept. Note that these include carriage returns and backspaces, so if a program
+// overwrites text, the result contains the original text followed by its replacement. To escape control characters, use
+// Visible.
 //
-// Valid UTF-8 stays valid. A byte C2 without a continuation byte is replaced by U+FFFD, or removed at the end of text.
-// Other bytes of invalid UTF-8 are kept.
+// If text is valid UTF-8, the result is valid as well. If a byte C2 is not followed by a continuation byte, it is
+// replaced by U+FFFD or, at the end of the text, removed. All other bytes of invalid UTF-8 are kept.
 func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
-// An ANSIStripper is like StripANSI, but for text that arrives in chunks, which may be split anywhere. The zero value
-// is ready to use. An ANSIStripper is not safe for concurrent use.
+// An ANSIStripper removes escape sequences in the same way as StripANSI, but from text that arrives in chunks, which
+// may be split anywhere. The zero value is ready to use. An ANSIStripper is not safe for concurrent use.
 type ANSIStripper struct {
-	// KeepColours preserves colours and attributes such as bold (SGR), except for blinking and concealed text. The
-	// stripper writes its own sequences and resets them at the end of each line and chunk, so that callers can insert
-	// text before any line or chunk. Note that a command can still choose the same colour for the text and its
-	// background.
+	// KeepColours preserves colours and attributes such as bold (SGR), except for blinking and concealed text. To allow
+	// callers to insert text before any line or chunk, the stripper writes its own sequences and resets them at the end
+	// of each line and chunk. Note that a command can still choose the same colour for the text and its background.
 	KeepColours bool
 
 	state ansiState
@@ -53,8 +55,9 @@ const (
 	ansiLead = 0xc2 // the first byte of the characters of C1, and of 32 others, in UTF-8
 )
 
-// Strip returns the next chunk without its escape sequences. If a chunk ends in the middle of a sequence, the next call
-// removes the rest. Apart from preserved colours, the joined results equal StripANSI of the joined chunks.
+// Strip returns the next chunk with any escape sequences removed. If a chunk ends in the middle of a sequence, the rest
+// of the sequence is removed by the next call. Apart from preserved colours, concatenating the results is equivalent to
+// calling StripANSI with the concatenated chunks.
 func (s *ANSIStripper) Strip(chunk string) string {
 	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
 	if isPlain && s.isText() && s.style == (style{}) {

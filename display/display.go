@@ -5,7 +5,7 @@
 //	err := display.Follow(ctx, os.Stdout, t)                       // the output as it arrives
 //	text, omitted := display.Question(q, 4096)                     // for a dialog
 //
-// The results must be shown as they are. All functions are safe for concurrent use.
+// The results must be displayed without modification. All functions in this package are safe for concurrent use.
 package display
 
 import (
@@ -20,27 +20,31 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Visible escapes the characters of text that are invisible by themselves or affect how other characters are shown, as
-// in a Go string: control characters and line ends, directional marks, all blanks except the space, characters without
-// a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result is longer than most bytes, its middle
-// is replaced by the number of omitted bytes. If most is 0, the length is unlimited.
+// Visible returns text with certain characters escaped in the same way as in a Go string literal. It escapes characters
+// that are not visible on their own or that affect how other characters are displayed. These are control characters and
+// line ends, directional marks, all whitespace except for the space character, characters without a glyph, stacked
+// combining marks, and bytes of invalid UTF-8. If the result would be longer than most bytes, the middle of the text is
+// replaced by the number of bytes omitted. If most is 0, the length is unlimited.
 func Visible(text string, most int) string {
 	shown, _ := show(text, most, "")
 	return shown
 }
 
-// Quote is like Visible, but returns the text in double quotes, with double quotes and backslashes escaped as well.
-// This makes it unambiguous and sets it apart from surrounding text.
+// Quote is like Visible, but it returns the text in double quotes, and escapes double quotes and backslashes as well.
+// This makes the text unambiguous and sets it apart from any surrounding text.
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown
 }
 
-// Question describes a question's command to the user, one item per line: the program, arguments or shell line,
-// directory, variables set by the agent, Unverified files, and the reason. Values are formatted by Quote. most limits
-// the arguments or the shell line, in bytes. The variables get half of that, and all other values a sixth. Longer
-// values are cut and show the size of the omitted part. omitted is the total number of bytes left out. Unless it is 0,
-// the user should be able to see Question(q, 0), which omits nothing.
+// Question returns a description of a question's command for display to the user, with one item per line: the program,
+// the arguments or the shell line, the directory, any variables set by the agent, any Unverified files, and the reason.
+// Values are formatted using Quote.
+//
+// The arguments or the shell line may take up to most bytes, the variables may take up to half of that, and each of the
+// other values may take up to a sixth. Longer values are truncated, and the size of the omitted part is shown. If most
+// is 0, nothing is omitted. The result omitted is the total number of bytes left out. If it is not 0, there should be a
+// way for the user to see Question(q, 0).
 func Question(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	line := func(what, shown string, left int) {

@@ -7,9 +7,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Follow copies a terminal's output to w as it arrives. Since it uses an ANSIStripper, w may be the user's terminal. If
-// w is slow, it misses output rather than delaying the command. When the output of an agent's terminal is replaced, the
-// new output follows the old. Follow returns when Terminal.Follow does, when ctx is done or when a write fails.
+// Follow copies the output of a terminal to w as it arrives. Since Follow uses an ANSIStripper, w may be the user's
+// terminal. If w is slow, some of the output is skipped so that the command is not delayed. If the output of an agent's
+// terminal is replaced, the new output is written after the old output. Follow returns when Terminal.Follow returns,
+// when ctx is done, or when a write fails.
 func Follow(ctx context.Context, w io.Writer, t *acpterm.Terminal) error {
 	var text ANSIStripper
 	for chunk := range t.Follow(ctx, 0) {

@@ -1,13 +1,14 @@
-// Package journal keeps records of running commands in a directory, so that processes left behind by a host that died
-// can be terminated. Set a Dir as acpterm.Options.Journal, and call Recover when the host starts:
+// Package journal stores records of running commands in a directory. If a host dies, the records make it possible to
+// find and terminate any processes that it left behind. To use a journal, set acpterm.Options.Journal to a Dir, and
+// call Recover when the host starts:
 //
 //	recovered, err := journal.Recover(ctx, path)
 //	// … tell the user
 //	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
-// Only the host's user should have access to the directory, because anyone able to write to it can choose which
-// processes Recover terminates. It must not be shared between machines or containers, because records identify
-// processes by number.
+// Only the host's user should have access to the directory, because anyone who can write to it can choose which
+// processes Recover terminates. The directory must not be shared between machines or containers, because records
+// identify processes by number.
 package journal
 
 import (
@@ -20,15 +21,16 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// A Dir is the absolute path of a directory with a file for each command. It implements acpterm.Journal. The directory
-// is created when needed and is accessible only to the host's user. Files contain a command's arguments, but not its
-// environment. Managers and programs may share a directory, since all methods are safe for concurrent use, even by
-// multiple processes. Errors are those of package os, such as syscall.ENOSPC, and name the file.
+// A Dir is the absolute path of a directory that contains one file for each command. It implements acpterm.Journal. The
+// directory is created when needed, and is then only accessible to the host's user. Each file contains the arguments of
+// a command, but not its environment. All methods are safe for concurrent use, even by multiple processes, so a
+// directory may be shared by several managers and programs. Errors returned by the methods come from package os, may
+// wrap errors such as syscall.ENOSPC, and include the name of the file.
 //
-// Each file is written under a temporary name and then renamed, so readers see either all of it or nothing, even if the
-// host dies. The command's process is appended later. Replacing the file instead would take milliseconds, because file
-// systems flush a file that replaces another. Nothing else is flushed to disk, because no process survives a crash of
-// the machine.
+// Each file is first written under a temporary name and then renamed, so a reader will see either the complete file or
+// no file at all, even if the host dies. The command's process is appended to the file later. Replacing the file at
+// that point would take milliseconds, because file systems flush a file when it replaces another one. The files are not
+// explicitly flushed to disk either, since no process would survive a crash of the machine.
 type Dir string
 
 // Begin implements acpterm.Journal by writing the command's file.
@@ -55,8 +57,9 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started adds the command's process to its file. It examines the process and then calls unreaped. If that returns
-// false, Started records nothing, because the host has reaped the process and pid may have been reused.
+// Started adds the command's process to its file. To do so, it examines the process and then calls unreaped. If
+// unreaped returns false, Started does not record anything, because the host has already reaped the process, and pid
+// may have been reused for another one.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {

@@ -17,36 +17,39 @@ type Recovered struct {
 	SessionID  acpterm.SessionID
 	// Command is the command of the terminal. Its Env is always nil, since the environment is not recorded.
 	Command acpterm.Command
-	// PID is the process ID of the command, or 0 if the host crashed while starting it. Another process may have the
-	// same ID by now.
+	// PID is the process ID of the command, or 0 if the host crashed while starting it. Note that the ID may have since
+	// been reused for another process.
 	PID     int
 	Created time.Time
-	// HostPID was the process ID of the host.
+	// HostPID is the process ID of the dead host.
 	HostPID int
 
-	// Ended lists the processes terminated by Recover, in no particular order.
+	// Ended lists the processes that Recover terminated, in no particular order.
 	Ended []int
-	// Survivors lists the processes still running. If there are any, the record is kept, and the next call to Recover
-	// returns it again.
+	// Survivors lists the processes that are still running. If there are any, the record is not removed, and the next
+	// call to Recover will return it again.
 	Survivors []int
 }
 
-// Recover terminates the remaining processes of dead hosts that used the journal in dir (see acpterm.Options.Journal),
-// removes their records, and returns their terminals, oldest first. It should be called when a program starts, so that
-// the user can be informed. Records of hosts still running, including this program, are ignored. A missing directory is
-// treated as empty.
+// Recover terminates any processes left behind by hosts that used the journal in dir (see acpterm.Options.Journal) and
+// have since died. It removes the records of these hosts and returns their terminals, oldest first. A program should
+// call Recover when it starts, so that it can inform the user. Records that belong to a running host, including this
+// program, are ignored. If the directory does not exist, it is treated as empty.
 //
-// On Linux, Recover terminates all processes known to belong to the tree: those with the terminal's mark in their
-// environment, the command's session, their children, and all members of the terminal's cgroup if it had one. They are
-// sent SIGTERM, followed by SIGKILL after 5 seconds, or as soon as ctx is done. A recorded number alone is never reason
-// enough to signal a process. If a tree contains the calling process, Recover only reports the tree.
+// On Linux, Recover terminates all processes known to belong to the process tree of a returned terminal. This includes
+// any process with the terminal's mark in its environment, any process in the command's session, the children of these
+// processes and, if the terminal had a cgroup, all members of the cgroup. Each process is sent SIGTERM, followed by
+// SIGKILL after 5 seconds or when ctx is done, whichever comes first. Recover never signals a process based on its
+// recorded number alone. If a tree contains the calling process, Recover reports the tree but does not terminate it.
 //
-// On Windows, processes never outlive their host. On all other systems, they cannot be found, so Recover returns each
-// record once, together with an error indicating this, and the processes may continue to run.
+// On Windows, processes never outlive their host. On all other systems, there is no way to find processes left behind
+// by a host, so they may continue to run. In this case, Recover returns each record once, along with an error to that
+// effect.
 //
-// The returned error joins an *acpterm.Error for each record with survivors (acpterm.ErrSurvivors), and for each
-// invalid or unreadable file (acpterm.ErrInternal, naming the file), which is not removed. Recovered terminals are
-// returned even if there is an error. Recover may be called concurrently, even by multiple processes.
+// The returned error joins an *acpterm.Error for each record with survivors (of kind acpterm.ErrSurvivors) and for each
+// invalid or unreadable file (of kind acpterm.ErrInternal, with the name of the file). The invalid and unreadable files
+// are not removed. The recovered terminals are returned even if the error is non-nil. Recover may be called
+// concurrently, even by multiple processes.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := bootID()
 	if err != nil {

@@ -10,22 +10,24 @@
 //	m.Close() // ends all commands, and returns when they have been observed
 //	stop()
 //
-// The package uses only the OpenTelemetry API. Where spans and metrics are sent is determined by the SDK that the
-// program sets up. See docs/telemetry.md in the repository for a list of all attributes, events and instruments.
+// The package depends only on the OpenTelemetry API. The SDK set up by the program determines where spans and metrics
+// are sent. For a list of all attributes, events and instruments, see docs/telemetry.md in the repository.
 //
-// The package is not named otel like its directory, because programs also import OpenTelemetry's own package otel. Like
-// OpenTelemetry's contributed packages, it is named otel followed by the name of the instrumented library.
+// The package is not named otel after its directory, because programs also need to import OpenTelemetry's own package
+// otel. Instead, it follows the convention of OpenTelemetry's contributed packages: its name is otel followed by the
+// name of the library that it instruments.
 //
 // # Spans
 //
-// Each allowed or denied command has a span, from the arrival of its create request to the command's end. Following the
-// conventions for callers of command line programs (https://opentelemetry.io/docs/specs/semconv/cli/cli-spans, version
-// 1.43.0, status: development), the span is named after the executable's file. A traceparent in the request's _meta
-// makes the agent's span the parent, and the context passed to processors and samplers carries the baggage.
+// A span is created for each command, whether the command is allowed or denied. The span starts when the create request
+// arrives and ends when the command ends or is denied. It is named after the executable file, following the conventions
+// for callers of command line programs (https://opentelemetry.io/docs/specs/semconv/cli/cli-spans, version 1.43.0,
+// status: development). If the _meta of the request contains a traceparent, the agent's span is the parent of the
+// command's span. Any baggage in the request is available from the context passed to processors and samplers.
 //
-// Spans never contain output or the values of variables. Arguments, and errors that may include them, are added only if
-// Options.Arguments is set.
+// Spans never contain output or the values of variables. Arguments, and errors that may contain arguments, are only
+// included if Options.Arguments is set.
 //
-// Requests that do not name a runnable command, for example if the program is not found, have no span. Neither do
-// commands run by the agent itself (see acpterm.Terminal's Attached).
+// If a request does not name a runnable command, for example because the program is not found, no span is created. The
+// same is true for commands that the agent runs itself (see acpterm.Terminal's Attached).
 package otelacpterm

@@ -16,28 +16,31 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configure Observe. With the zero value, Observe does nothing.
+// Options specifies optional settings for Observe. If neither provider is set, Observe does nothing.
 type Options struct {
 	// TracerProvider creates the spans. If nil, no spans are created.
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. If nil, no metrics are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments adds the command's arguments to its span (process.command_args), and error texts to the status
-	// description. Both may contain secrets and be of any length, unless the SDK limits it.
+	// Arguments adds the arguments of each command to its span (process.command_args), and adds error messages to the
+	// status description. Note that both may contain secrets, and that their length is not limited unless the SDK
+	// imposes a limit.
 	Arguments bool
 }
 
 const scope = "github.com/acpterm/acpterm/otel"
 
-// Observe creates spans and metrics for commands that m decides on from now on, until stop is called. It is based on
-// Manager.Observe, so a span processor, sampler or reader that blocks delays the manager's other hooks, and also
-// commands once 10,000 events are waiting. If neither provider is set, Observe does nothing and adds no hook.
+// Observe creates spans and metrics for all subsequent commands that m allows or denies, until stop is called. Since
+// Observe is based on Manager.Observe, a span processor, sampler or reader that blocks will delay the manager's other
+// hooks and, once 10,000 events are waiting, cause Create to fail with ErrQuota. If neither provider is set, Observe
+// does nothing and does not add a hook.
 //
-// Calling stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts them from the
-// number of running commands. Nothing is recorded after it returns. It may be called more than once and concurrently,
-// but not from one of the manager's hooks. To record how every command ended, call it after Manager.Close.
+// Calling stop ends the spans of running commands with the event "acpterm.unobserved" and subtracts those commands from
+// the number of running commands. Nothing is recorded after stop returns. It is safe to call stop more than once and
+// from multiple goroutines, but stop must not be called from one of the manager's hooks. To record how every command
+// ended, call Manager.Close before calling stop.
 //
-// If the MeterProvider fails to create an instrument, Observe returns an error, and stop does nothing.
+// If the MeterProvider fails to create an instrument, Observe returns an error, and calling stop has no effect.
 func Observe(m *acpterm.Manager, o Options) (stop func(), err error) {
 	if o.TracerProvider == nil && o.MeterProvider == nil {
 		return func() {}, nil

@@ -18,11 +18,13 @@ import (
 // safe for concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge
 // must not be copied after first use.
 type Bridge struct {
-	// Lifetime is how long an answer is remembered. The default is one minute. If negative, answers are not remembered.
+	// Lifetime is how long an answer is remembered. The default is one minute. If Lifetime is negative, answers are not
+	// remembered.
 	Lifetime time.Duration
 
-	// Max is the maximum number of answers to remember, beyond which the oldest is discarded. The default is 256. If
-	// negative, no answers are remembered. Answers for commands over 64 KiB are never remembered.
+	// Max is the maximum number of answers to remember. If this limit is exceeded, the oldest answer is discarded. The
+	// default is 256. If Max is negative, no answers are remembered. Answers for commands larger than 64 KiB are never
+	// remembered.
 	Max int
 
 	mu    sync.Mutex
@@ -42,9 +44,10 @@ const maxSize = 64 << 10
 
 // A Choice is the user's response to a Request.
 type Choice struct {
-	// Option is the option selected by the user. If it is not among the request's options, the user did not answer.
+	// Option is the option selected by the user. If it is not one of the request's options, the user is considered not
+	// to have answered.
 	Option Option
-	// By names the user who answered. It is recorded as acpterm.Answer.By.
+	// By is the name of the user who answered. It is recorded as acpterm.Answer.By.
 	By string
 }
 
@@ -63,8 +66,9 @@ type Outcome struct {
 
 // Answer calls choose to ask the user, remembers the choice as described in the package comment, and returns the
 // response for the agent. The choose function may block until ctx is done. The host should cancel ctx when the turn is
-// cancelled, or when the session or the connection ends. In that case, or if the user selected none of the options, the
-// outcome is "cancelled", as required by ACP, and nothing is remembered. Answer does not recover from panics in choose.
+// cancelled, or when the session or the connection ends. In that case, or if the user did not select any of the
+// options, the outcome is "cancelled", as required by ACP, and nothing is remembered. Answer does not recover from
+// panics in choose.
 func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Context, Request) Choice) Response {
 	command, hasCommand := r.Command() // as Text shows it
 	choice := choose(ctx, r)
@@ -109,15 +113,16 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget discards the remembered answers of a session. Cancel pending calls to Answer first, since they may add more.
+// Forget discards the remembered answers of a session. Be sure to cancel pending calls to Answer before calling Forget;
+// otherwise, they may add more answers.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function for Options.Approve that answers questions with remembered answers, using each answer at
-// most once. All other questions are passed to next or, if next is nil, denied.
+// Approve returns a function for Options.Approve that answers questions using remembered answers. Each answer is used
+// at most once. All other questions are passed to next. If next is nil, they are denied.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {

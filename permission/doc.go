@@ -1,9 +1,10 @@
 // Package permission spares users from having to approve the same command twice.
 //
-// Before a tool call, an agent asks for permission with session/request_permission
+// Before it makes a tool call, an agent asks for permission using session/request_permission
 // (https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission), and then creates the terminal. If a
-// policy returns acpterm.VerdictAsk for that terminal, the user would be asked a second time. A [Bridge] remembers the
-// user's first answer and gives it again, provided that the command about to run is the one that the user saw.
+// policy were to return acpterm.VerdictAsk for that terminal, the user would be asked a second time. To avoid this, a
+// [Bridge] remembers the user's first answer and uses it again, provided that the command about to run is the same one
+// that was shown to the user.
 //
 //	var bridge permission.Bridge
 //	m, err := acpterm.NewManager(&acpterm.Options{Policy: rules, Approve: bridge.Approve(ask)})
@@ -19,38 +20,43 @@
 // A remembered answer is used only if all of the following are true:
 //
 //   - The session is the same.
-//   - The command is the same, byte for byte: either a shell line, or a program and its arguments. A single plain word
-//     (see [Command]) can be both. No policy has substituted another program or line.
-//   - The create request sets no environment variables.
-//   - The directory is the one shown or, if none was shown, the create request does not name one.
+//   - The command is the same, byte for byte. It is either a shell line or a program and its arguments, although a
+//     single plain word (see [Command]) can be both. No policy has substituted another program or line.
+//   - The create request does not set any environment variables.
+//   - The directory is the one shown to the user or, if none was shown, the create request does not specify a
+//     directory.
 //   - The answer is no older than Bridge.Lifetime and has not been used yet, and the session has not been forgotten.
 //
 // Otherwise, the user is asked as usual.
 //
-// An option's kind is only a promise made by the agent. A Bridge interprets the kinds as follows:
+// Note that the kind of an option is only a promise made by the agent. A Bridge interprets the kinds as follows:
 //
 //   - allow_once allows a single create request.
 //   - allow_always also allows a single create request, but with acpterm.ApprovalSession, which causes policy.Approvals
-//     to remember it for this command in this session until CloseSession is called. In ACP, it is up to the agent which
-//     questions not to repeat, but here that does not permit any other command.
-//   - reject_once denies a single create request, so an agent that carries on does not cause a second question.
+//     to remember it for this command in this session until CloseSession is called. In ACP, the agent decides which
+//     questions it does not repeat, but a Bridge does not permit any other command as a result.
+//   - reject_once denies a single create request, so the user is not asked a second time if the agent carries on
+//     regardless.
 //   - reject_always denies a single create request with acpterm.ApprovalRejectAlways, which causes policy.Approvals to
 //     remember the rejection for this command in every session.
 //   - Any other kind only affects the response to the agent.
 //
-// A rejection also revokes earlier, unused permissions for the same command, but not answers remembered by
-// policy.Approvals. Use Approvals.Revoke for those.
+// A rejection also revokes any earlier, unused permissions for the same command. It does not revoke answers remembered
+// by policy.Approvals. To revoke those as well, use Approvals.Revoke.
 //
 // # Responsibilities of callers
 //
-// Show the user [Request.Text], and [Option.Text] on each button. Names are chosen by the agent, so an option named
-// "No" may have a kind that allows. Do not let users allow a request until all of it has been shown.
+// Be sure to show [Request.Text] to the user, and to show [Option.Text] on each button. Since the names of options are
+// chosen by the agent, an option named "No" may actually have a kind that allows the request. Users should not be able
+// to allow a request until all of it has been shown.
 //
-// Answer a request only if its session belongs to the connection it arrived on. Otherwise, one agent could speak for
-// another. When a session ends, or its turn is cancelled, cancel the ctx of its Answers, then call [Bridge.Forget].
+// A request should only be answered if it arrived on the connection that its session belongs to. Otherwise, one agent
+// could act on behalf of another. When a session ends, or when its turn is cancelled, cancel the ctx passed to each
+// call to Answer for that session, and then call [Bridge.Forget].
 //
-// Note that a Bridge compares names, not files, so a process may replace the program or the target of a symbolic link
-// between the answer and the create request. The user has not seen the decision's Rule and Reason, nor
-// Question.Unverified. To always ask about a rule, call your own function for it, and the Bridge's for all other rules.
-// The host still chooses the program for a name, the shell for a line, the environment and the session's directory.
+// Note that a Bridge compares names rather than files, so a process may replace the program or the target of a symbolic
+// link after the user has answered but before the create request is made. Also note that the user was not shown the
+// decision's Rule and Reason or Question.Unverified. If the user should always be asked about a rule, write a function
+// that asks about this rule and calls the function returned by [Bridge.Approve] for all other rules. It is still up to
+// the host to choose the program for a name, the shell for a line, the environment, and the session's directory.
 package permission

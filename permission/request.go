@@ -17,7 +17,8 @@ import (
 // An OptionKind describes the effect of an option on the agent (schema type PermissionOptionKind).
 type OptionKind string
 
-// OptionKind constants. See the package comment for their effect on later create requests. Other kinds have none.
+// OptionKind constants. The package comment describes their effect on later create requests. Other kinds do not have
+// any effect on create requests.
 const (
 	OptionKindAllowOnce    OptionKind = "allow_once"
 	OptionKindAllowAlways  OptionKind = "allow_always"
@@ -25,15 +26,17 @@ const (
 	OptionKindRejectAlways OptionKind = "reject_always"
 )
 
-// An Option is an answer that the agent offers to the user, with its text as received (schema type PermissionOption).
+// An Option is an answer that the agent offers to the user (schema type PermissionOption). Note that its text is
+// exactly as received from the agent.
 type Option struct {
 	ID   string // unique in its request
 	Name string
 	Kind OptionKind
 }
 
-// Text returns a one-line description of the option, consisting of its effect and its quoted name, for example: `allow
-// once: "Yes"`. If most is nonzero, the name is truncated to that many bytes, as in display.Quote.
+// Text returns a one-line description of the option, which consists of its effect and its quoted name, for example:
+// `allow once: "Yes"`. If most is nonzero, the name is truncated to that many bytes, in the same way as by
+// display.Quote.
 func (o Option) Text(most int) string {
 	does := "answer the agent only"
 	if _, ok := o.Kind.approval(); ok {
@@ -58,8 +61,9 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 }
 
 // A Request holds the params of session/request_permission (schema type RequestPermissionRequest). Title, Kind and
-// RawInput are those of the tool call. Read leaves them empty if the agent omits them, which it may do after sending
-// them in a session/update. Hosts that keep track of tool calls should set them before calling any methods.
+// RawInput describe the tool call. An agent may omit these fields if it has already sent them in a session/update, in
+// which case Read leaves them empty. Hosts that keep track of tool calls should fill them in before calling any
+// methods.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -68,8 +72,9 @@ type Request struct {
 	RawInput   json.RawMessage // or nil
 	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the absolute path of the session's directory, where commands run by default. The host should set it, since
-	// Read does not. If empty, the answer for a command that runs there is only used for create requests without a cwd.
+	// Dir is the absolute path of the session's directory, where commands run by default. Read does not set Dir, so the
+	// host should do so. If Dir is empty, the answer for a command that runs in that directory will only be used for
+	// create requests that do not specify a cwd.
 	Dir string
 }
 
@@ -79,7 +84,8 @@ type Command struct {
 	Line string
 	// Args holds the program, followed by its arguments.
 	Args []string
-	// Dir is the directory of the command, which defaults to Request.Dir. If both are empty, the directory is unknown.
+	// Dir is the directory of the command, which defaults to Request.Dir. If both are empty, the directory is not
+	// known.
 	Dir string
 }
 
@@ -92,9 +98,9 @@ func newLine(line string) Command {
 	return Command{Line: line}
 }
 
-// Read parses the params of session/request_permission. It returns an *acpterm.Error of kind acpterm.ErrInvalidParams,
-// naming the field, if a required value is missing, a value is of the wrong type, an object has duplicate names, or the
-// id of an option is empty or not unique. Note that rawInput is not checked.
+// Read parses the params of session/request_permission. If a required value is missing, a value is of the wrong type,
+// an object has duplicate names, or the id of an option is empty or not unique, Read returns an *acpterm.Error of kind
+// acpterm.ErrInvalidParams that names the field. Note that rawInput is not checked.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -128,9 +134,10 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns the command that the tool call will run, if known. For this, Kind must be "execute", and RawInput
-// must be an object whose "command" is a line, an array of the program and its arguments, or a program whose arguments
-// are in a separate array "args". RawInput may also include "cwd". Any other members are ignored, but included in Text.
+// Command returns the command that the tool call will run, if it can be determined. To make this possible, Kind must be
+// "execute", and RawInput must be an object with a member "command". The value of this member must be a shell line, an
+// array that consists of the program and its arguments, or a program whose arguments are given in a separate array,
+// "args". RawInput may also include "cwd". Command ignores any other members, although Text includes them.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {
@@ -158,11 +165,13 @@ func (r Request) Command() (c Command, ok bool) {
 	return c, true
 }
 
-// Text describes the request to the user in several lines: the title, then the command with its directory, each
-// formatted as by display.Quote. If the raw input has other members, or Command returns none, it is added as well,
-// formatted as by display.Visible. The tool call's content and locations are not included. Each value is truncated to
-// about most bytes, unless most is 0. whole reports whether nothing was omitted. If something was, the host should also
-// let the user see Text(0).
+// Text returns a description of the request for display to the user. It consists of several lines: the title, followed
+// by the command and its directory, all formatted using display.Quote. If the raw input has any other members, or if
+// Command does not return a command, the raw input is included as well, formatted using display.Visible. Note that the
+// content and locations of the tool call are not included.
+//
+// If most is nonzero, each value is truncated to about that many bytes. The result whole reports whether nothing was
+// omitted. If it is false, the host should also let the user see Text(0).
 func (r Request) Text(most int) (text string, whole bool) {
 	text = r.text(most)
 	return text, text == r.text(0)

@@ -17,13 +17,15 @@ import (
 )
 
 // Approvals remembers the user's answers. An answer given for a session is kept until CloseSession is called, and any
-// other for as long as the Approvals is in use. To use it, wrap both the outermost policy and the function that asks:
+// other answer is kept for as long as the Approvals is in use. To use an Approvals, wrap both the outermost policy and
+// the function that asks the user:
 //
 //	var approvals policy.Approvals
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
-// An answer is reused only if the program, the arguments or shell line, the directory, the variables set by the agent,
-// and the rule are all the same. Answers for a session that was never opened are kept until Forget is called.
+// An answer is only reused if the program, the arguments or shell line, the directory, the variables set by the agent,
+// and the rule are all the same as before. If a session was never opened, answers given for it are kept until Forget is
+// called.
 //
 // The zero value is ready to use. An Approvals is safe for concurrent use by multiple goroutines.
 type Approvals struct {
@@ -33,12 +35,13 @@ type Approvals struct {
 
 // An Approval is a remembered answer.
 type Approval struct {
-	// ID identifies the answer. Pass it to Approvals.Revoke to forget the answer.
+	// ID identifies the answer. To discard the answer, pass its ID to Approvals.Revoke.
 	ID string
 	// SessionID is the session that the answer is limited to. If empty, the answer is valid in all sessions.
 	SessionID acpterm.SessionID
-	// Command is the approved or denied command, without its Env. Variables lists the names of the variables set by the
-	// request. Their values are not included, but the answer is only valid for requests with the same values.
+	// Command is the command that the user approved or denied, without its Env. Variables lists the names of the
+	// variables set by the request. Their values are not included, although the answer only applies to requests with
+	// the same values.
 	Command   acpterm.Command
 	Variables []string
 	// Rule is the name of the rule that caused the question.
@@ -75,7 +78,7 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that calls inner and, where possible, replaces its questions with remembered answers. If
+// Policy returns a policy that calls inner and, where possible, uses a remembered answer instead of asking the user. If
 // inner is nil, all commands are allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
@@ -90,8 +93,9 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	})
 }
 
-// Approve returns a function for acpterm.Options.Approve that calls ask and remembers each answer that applies more
-// than once. If the context is done when ask returns, the answer is not remembered.
+// Approve returns a function for use as acpterm.Options.Approve. The function calls ask and remembers the answer if it
+// is meant to apply to more than one request. However, if the context is done by the time ask returns, the answer is
+// not remembered.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -177,7 +181,7 @@ func (a *Approvals) List() (all []Approval) {
 }
 
 // Revoke discards the remembered answer with the given ID and reports whether it was found. The user will be asked
-// again the next time the command is requested. Commands already running are not affected.
+// again the next time the command is requested. Running commands are not affected.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +192,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget discards all answers given for a session. It need not be called after CloseSession.
+// Forget discards all answers given for a session. It does not have to be called after CloseSession.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

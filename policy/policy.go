@@ -1,6 +1,7 @@
-// Package policy provides ready-made policies for [acpterm.Options] and [acpterm.SessionOptions]. [Rules] are written
-// as data and decide which programs may run. The other policies restrict working directories, shells and environment
-// variables. Most hosts will want to combine Rules for programs with [AllowVariables] for variables:
+// Package policy provides ready-made policies for use in [acpterm.Options] and [acpterm.SessionOptions]. One of them,
+// [Rules], is defined as data and determines which programs may run. The other policies place restrictions on working
+// directories, shells and environment variables. Most hosts will want to use Rules to control programs, together with
+// [AllowVariables] to control variables:
 //
 //	rules, err := policy.ParseRules([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go"}]}`))
 //	programs, err := rules.Compile(nil)
@@ -8,8 +9,9 @@
 //		Policy: acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 //	})
 //
-// All policies are safe for concurrent use by multiple goroutines. See docs/security.md for the protection each policy
-// offers and its limits. For shell lines, see the module github.com/acpterm/acpterm/policy/shell.
+// All policies are safe for concurrent use by multiple goroutines. For a description of the protection that each policy
+// offers and the limits of that protection, see docs/security.md. For policies that can look inside shell lines, see
+// the module github.com/acpterm/acpterm/policy/shell.
 package policy
 
 import (
@@ -23,11 +25,11 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// ConfineDir returns a policy that denies commands whose working directory is not within one of the roots. Symbolic
-// links in the roots are resolved when ConfineDir is called, and those in a working directory whenever a decision is
-// made. If a root is not the absolute path of an existing directory, ConfineDir returns ErrInvalidParams. Roots are
-// resolved on the local machine, so if acpterm.Options.Runner is set, use acpterm.SessionOptions.Roots instead, which
-// the Runner resolves.
+// ConfineDir returns a policy that denies any command whose working directory is not within one of the roots. Symbolic
+// links in the roots are resolved when ConfineDir is called, whereas symbolic links in a working directory are resolved
+// each time a decision is made. If a root is not the absolute path of an existing directory, ConfineDir returns
+// ErrInvalidParams. Note that roots are resolved on the local machine. If acpterm.Options.Runner is set, use
+// acpterm.SessionOptions.Roots instead, because the Runner resolves those.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {
@@ -45,7 +47,8 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell returns a policy that denies shell lines and programs with the name of a shell, including links to them.
+// NoShell returns a policy that denies shell lines, as well as any program with the name of a shell, even if the
+// program is run through a symbolic link with a different name.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -65,8 +68,9 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax returns a policy that denies shell lines, as well as arguments with line breaks or any characters
-// special to shells except spaces and tabs. It is intended for programs that pass their arguments to a shell.
+// NoShellSyntax returns a policy that denies shell lines, as well as any argument containing a line break or a
+// character with a special meaning to shells, except for spaces and tabs. It is intended for programs that pass their
+// arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {

@@ -21,47 +21,52 @@ import (
 
 // Rules specifies which programs may run, along with their arguments and directories. If a command matches several
 // rules, the strictest verdict applies, and the first rule with that verdict is reported. Use ParseRules to parse Rules
-// from JSON, and Compile to convert them to a policy.
+// from JSON, and use Compile to convert them to a policy.
 type Rules struct {
-	// Default is the verdict for commands that match no rule. If zero, they are denied.
+	// Default is the verdict for commands that do not match any rule. If zero, those commands are denied.
 	Default acpterm.Verdict `json:"default,omitempty"`
-	// ShellLines is the verdict for shell lines, which are not matched against Rules. If zero, they are denied. To
-	// apply the rules to each program in a shell line instead, use the policy/shell module.
+	// ShellLines is the verdict for shell lines, which are not matched against Rules. If zero, shell lines are denied.
+	// To apply the rules to each program in a shell line instead, use the policy/shell module.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
 // A Rule specifies a verdict for all commands that match all of its conditions.
 type Rule struct {
-	// Name is the name of the rule, which is also the Rule field of its decisions. It must not be empty.
+	// Name is the name of the rule, which must not be empty. Decisions made by the rule contain it as their Rule field.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason optionally explains the verdict to the agent or the user, as the Reason field of decisions.
+	// Reason is an optional explanation of the verdict for the agent or the user. Decisions made by the rule contain it
+	// as their Reason field.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is an absolute path, or a name that Compile looks up in PATH. If empty, any program matches. A rule that
-	// allows or asks matches only this file, called by this name, so agents cannot pass off a file of the same name in
-	// another directory. A rule that denies matches the file under any name. It also matches any other file with that
-	// name if Program is a name, or, if Program is a path, the file found there when the decision is made.
+	// Program is either an absolute path or a name, which Compile looks up in PATH. If empty, any program matches.
+	//
+	// A rule that allows or asks only matches this file when it is called by this name, so agents cannot substitute a
+	// file with the same name from another directory. A rule that denies matches the file regardless of the name that
+	// it is called by. In addition, if Program is a name, a rule that denies also matches any other file with that
+	// name. If Program is a path, it also matches whichever file is found at that path when the decision is made.
 	Program string `json:"program,omitempty"`
 	// Args specifies a pattern for each argument, not counting the program's name. In a pattern, "*" matches any text
 	// and "?" matches any single character. The last pattern may be "...", which matches all remaining arguments. Note
 	// that a nil slice matches any arguments, whereas an empty slice only matches commands without arguments.
 	Args []string `json:"args"`
-	// AnyArg, if non-nil, lists further patterns. At least one argument must match at least one of them.
+	// AnyArg, if non-nil, lists additional patterns. The rule only matches if at least one argument matches at least
+	// one of these patterns.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is the absolute path of a directory that the command must run in or below. If empty, all directories match.
-	// If a cd in a shell line makes the command's directory unknown, the rule only matches if it denies.
+	// Dir is the absolute path of a directory. The rule only matches commands that run in this directory or one of its
+	// subdirectories. If Dir is empty, all directories match. A cd in a shell line can make it impossible to tell which
+	// directory a command will run in. In that case, the rule only matches if it denies.
 	Dir string `json:"dir,omitempty"`
 
 	// Match and NoMatch list example commands, each starting with the program. Compile returns an error unless Program,
-	// Args and AnyArg match every example in Match and none in NoMatch.
+	// Args and AnyArg match every example in Match and none of the examples in NoMatch.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
 // ParseRules parses Rules from a JSON object, whose keys are the field names in lower camel case. If data is invalid or
-// contains an unknown field, it returns ErrInvalidParams.
+// contains an unknown field, ParseRules returns ErrInvalidParams.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -75,13 +80,13 @@ func ParseRules(data []byte) (Rules, error) {
 	return r, nil
 }
 
-// Compile checks the rules against their examples and returns a policy. Programs are looked up now, in the PATH of env,
-// which should be the environment that commands inherit. If env is nil, this process's environment is used. Rules that
-// allow or ask match nothing if their program does not exist. If a rule is invalid, Compile returns ErrInvalidParams
-// naming it.
+// Compile checks each rule against its examples and converts the rules to a policy. Programs are looked up when Compile
+// is called, using the PATH in env, which should be the environment that commands will inherit. If env is nil, the
+// environment of the current process is used. A rule that allows or asks will not match any command if its program does
+// not exist. If a rule is invalid, Compile returns an ErrInvalidParams error that identifies the rule.
 //
-// If acpterm.Options.Runner is set, use CompileRemote instead, because the Runner looks up programs and directories
-// whenever a decision is made, in the environment that commands inherit.
+// If acpterm.Options.Runner is set, use CompileRemote instead. The Runner will then look up programs and directories
+// each time a decision is made, using the environment that commands inherit.
 func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
@@ -89,8 +94,8 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is like Compile but for a Manager with acpterm.Options.Runner set. It checks examples only by the name
-// of their program, since programs and directories may not exist on the local machine. If the Runner fails to resolve a
+// CompileRemote is like Compile, but for a Manager with acpterm.Options.Runner set. Since programs and directories may
+// not exist on the local machine, the programs in examples are only checked by name. If the Runner fails to resolve a
 // rule's directory when a decision is made, the rule only matches if it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {

@@ -12,9 +12,10 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// SafeVariables returns a list for AllowVariables. Its variables can change a program's language and output format, but
-// not the files that the program runs, loads, reads or writes. Where only some values are safe, such as cat for PAGER,
-// only those are listed. Hosts typically append other variables that their agents need:
+// SafeVariables returns a list for use with AllowVariables. The variables in the list can change the language and the
+// output format of a program, but not which files the program runs, loads, reads or writes. If only some values of a
+// variable are safe, such as cat for PAGER, only those values are listed. Hosts typically append other variables that
+// their agents need:
 //
 //	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
@@ -34,10 +35,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables returns a list of variables for use with DenyVariables. Operating systems, shells, languages and
-// popular tools read these variables, which can cause programs to run, load, read or write something else. Some of the
-// patterns also match harmless names. Since no such list can be complete, use AllowVariables instead if you know which
-// variables your agents need.
+// DangerousVariables returns a list for use with DenyVariables. The variables in the list are read by operating
+// systems, shells, languages and popular tools, and can cause programs to run, load, read or write something else. Note
+// that some of the patterns also match harmless names. Since no such list can be complete, use AllowVariables instead
+// if you know which variables your agents need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -90,10 +91,11 @@ func DangerousVariables() []string {
 	}
 }
 
-// AllowVariables returns a policy that denies a command if the agent sets an unlisted variable. An element is either a
-// name, which allows any value, or "NAME=value". In both, "*" matches any text and "?" any single character. Names are
-// case-insensitive on Windows. If the list is empty, the agent may not set any variables. A value not known in advance
-// (see Proposal.ValuesUnknown) is allowed only by a plain name. Inherited variables are not checked.
+// AllowVariables returns a policy that denies a command if the agent sets a variable that does not match any element of
+// the list. An element is either a name, which allows any value, or has the form "NAME=value". In either form, "*"
+// matches any text and "?" matches any single character. Names are case-insensitive on Windows. If the list is empty,
+// the agent may not set any variables. If a value is not known in advance (see Proposal.ValuesUnknown), it is only
+// allowed by an element without a value. Inherited variables are not checked.
 func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -114,9 +116,10 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables returns a policy that denies a command if the agent sets any of the listed variables. Elements are as
-// described in AllowVariables, but never case-sensitive, since some programs ignore case in names. An unknown value
-// counts as a match. If possible, use AllowVariables instead, which also denies unlisted variables.
+// DenyVariables returns a policy that denies a command if the agent sets any of the listed variables. Elements have the
+// form described in AllowVariables, except that names are never case-sensitive, since some programs ignore case in
+// names. If a value is unknown, it is assumed to match. If possible, use AllowVariables instead, since it also denies
+// variables that do not appear in the list.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -138,9 +141,9 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns those variables of environ, such as os.Environ(), that are listed in names. Elements of
-// names are as described in AllowVariables. The result is intended for acpterm.CommandOptions.Env. It is never nil,
-// because a nil Env would mean the host's entire environment.
+// InheritVariables returns the variables in environ (for example, os.Environ()) that are listed in names. The elements
+// of names have the form described in AllowVariables. The result is intended for use as acpterm.CommandOptions.Env. It
+// is never nil, because a nil Env would select the host's entire environment.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}

@@ -170,18 +170,18 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// A NoHelperError is returned if no helper for the remote side can be found in Options.Helpers or, if Helpers is nil,
-// in the remote PATH.
+// A NoHelperError is returned if there is no helper for the remote side in Options.Helpers or, if Helpers is nil, in
+// the PATH of the remote shell.
 type NoHelperError struct {
-	// System and Arch identify the system that needs the helper. They are in the form used by Go if Go supports the
-	// system, and otherwise as reported by the remote side.
+	// System and Arch identify the system that needs a helper. Each is a GOOS or GOARCH value if this package supports
+	// it. Otherwise, it is the name reported by the remote side.
 	System, Arch string
 
 	uname  string // made visible, like System and Arch
 	inPath bool   // PATH was searched
 }
 
-// Error returns a message explaining how to provide the helper.
+// Error returns a message that explains how to provide the helper.
 func (e *NoHelperError) Error() string {
 	if e.inPath {
 		return fmt.Sprintf("the remote PATH has no program %s: "+

@@ -14,10 +14,14 @@ import (
 // helperPackage is the helper's import path.
 const helperPackage = "github.com/acpterm/acpterm/remote/cmd/acpterm-remote"
 
-// Build uses the go command to build the helper for a system and an architecture, as named by Go. It writes a static
-// program, acpterm-remote-<system>-<arch>, to the directory to, so os.DirFS(to) can be used as Options.Helpers. module
-// is a directory in a module or workspace that requires this package's module at this program's version, and defaults
-// to the working directory. Build is meant for development and tests. Released programs should ship the helpers.
+// Build uses the go command to build the helper for the given system and architecture, which are GOOS and GOARCH
+// values. It writes a static program named acpterm-remote-<system>-<arch> to the directory to, so that os.DirFS(to) can
+// be used as Options.Helpers.
+//
+// The module argument is a directory in a module or workspace that requires the same version of this package's module
+// as this program does. If it is empty, the working directory is used.
+//
+// Build is intended for development and testing. Released programs should be distributed together with the helpers.
 func Build(ctx context.Context, module, to, system, arch string) error {
 	if system == "" || arch == "" {
 		return errors.New("remote: Build needs a system and an architecture")

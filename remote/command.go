@@ -24,22 +24,26 @@ import (
 )
 
 // A Command is a Transport that obtains a remote shell by running a command line, such as "ssh host", "docker exec -i
-// name sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input
-// and output must be those of the shell, without a PTY in between. Errors include up to the last 4 KiB of its standard
-// error.
+// name sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command must connect its
+// standard input and output directly to those of the shell, without allocating a PTY. If an error occurs, the error
+// includes up to the last 4 KiB of the command's standard error.
 //
-// The connection ends when the command's process exits, even if other processes still hold its input and output. Any
-// processes it leaves behind, such as the one that keeps ssh's connections open, continue to run. Closing the
-// connection closes the command's standard input and waits for the process to exit, for up to ten seconds, or half a
-// second if the helper is not running yet. Processes remaining in its tree are then sent SIGTERM, followed by SIGKILL
-// two seconds later. The process runs in its own session, which keeps programs from asking for passwords on the host's
-// terminal. On Windows, it runs in a job object, which ends with the host, and is terminated instead.
+// The connection ends when the command's process exits, even if other processes still have its input and output open.
+// Any processes that it leaves behind, such as the one that keeps ssh's connections open, continue to run.
+//
+// Closing the connection closes the command's standard input and then waits up to ten seconds for the process to exit,
+// or up to half a second if the helper is not running yet. If the process has not exited by then, all processes that
+// remain in its tree are sent SIGTERM, followed by SIGKILL two seconds later. The process runs in its own session, so
+// programs cannot prompt for passwords on the host's terminal. On Windows, the process runs in a job object, which ends
+// when the host exits and is terminated instead of being sent signals.
 type Command struct {
-	// Args holds the command line arguments, starting with the program, which is looked up as in exec.Command.
+	// Args holds the command line arguments, starting with the program, which is looked up in the same way as by
+	// exec.Command.
 	Args []string
-	// Env specifies the environment, in the form "NAME=value". If nil, it is the environment of this process, without
-	// the variables that ssh and wsl.exe are often configured to pass to the remote side: LANG, LANGUAGE, LC_*,
-	// XMODIFIERS, COLORTERM, NO_COLOR and WSLENV. Note that the user's ssh_config may still send others.
+	// Env specifies the environment, in the form "NAME=value". If Env is nil, the command uses the environment of this
+	// process, except for the variables that ssh and wsl.exe are often configured to pass to the remote side: LANG,
+	// LANGUAGE, LC_*, XMODIFIERS, COLORTERM, NO_COLOR and WSLENV. Note that the user's ssh_config may still cause other
+	// variables to be sent.
 	Env []string
 }
 

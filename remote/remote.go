@@ -1,5 +1,5 @@
-// Package remote runs an acpterm.Manager's commands on another machine or in a container, with the same guarantees as
-// for local commands:
+// Package remote runs the commands of an acpterm.Manager on another machine or in a container, with the same guarantees
+// as for local commands:
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: remote.Command{Args: []string{"ssh", "host"}},
@@ -9,8 +9,8 @@
 //	m, err := acpterm.NewManager(&acpterm.Options{Runner: runner})
 //
 // A Runner obtains a remote shell from a Transport, such as the command line "ssh host". The shell starts the helper
-// program acpterm-remote, which runs commands with the same code as a local Manager. When the connection ends, the
-// helper terminates everything it has started.
+// program acpterm-remote, which runs commands using the same code as a local Manager. When the connection is closed or
+// lost, the helper terminates everything that it has started.
 package remote
 
 import (
@@ -26,11 +26,13 @@ import (
 
 // A Transport opens remote shells. Implementations must be safe for concurrent use by multiple goroutines.
 type Transport interface {
-	// Open starts a POSIX shell on the remote side and returns a connection to its standard input and output. The shell
-	// may print text before it starts reading. Once the connection is lost, Read and Write must fail, with the reason
-	// if it is known. Close must unblock pending calls to Read and Write, and return only after all local resources
-	// have been released. If ctx is done before Open returns, Open must leave nothing behind. After that, ctx has no
-	// effect.
+	// Open starts a POSIX shell on the remote side and returns a connection to its standard input and output. Note that
+	// the shell may print text before it starts reading. Once the connection is lost, Read and Write must return an
+	// error, which must include the reason if it is known. Close must unblock any pending calls to Read and Write, and
+	// must not return until all local resources have been released.
+	//
+	// If ctx is done before Open returns, Open must not leave anything behind. Once Open has returned, ctx no longer
+	// has any effect.
 	Open(ctx context.Context) (io.ReadWriteCloser, error)
 }
 
@@ -39,38 +41,41 @@ type Options struct {
 	// Transport connects to the remote side. It is required.
 	Transport Transport
 
-	// Path is the absolute path of the helper on the remote side. If empty, the helper is copied there from Helpers,
-	// unless it already exists. If Helpers is nil too, the shell looks for "acpterm-remote" in its PATH.
+	// Path is the absolute path of the helper on the remote side. If Path is empty, the helper is copied from Helpers
+	// to the remote side, unless it is already there. If Helpers is also nil, the shell looks for "acpterm-remote" in
+	// its PATH.
 	Path string
 
-	// Helpers holds a helper for each supported remote system, in files named like "acpterm-remote-linux-amd64". Use
-	// Build to create the files, and provide them as an os.DirFS or an embed.FS, for example. They are read once per
-	// connection. Helpers must be nil if Path is set.
+	// Helpers holds a helper for each of the supported remote systems, in files with names of the form
+	// "acpterm-remote-linux-amd64". The files can be created using Build and provided as an os.DirFS or an embed.FS,
+	// for example. They are read each time a connection is opened. If Path is set, Helpers must be nil.
 	Helpers fs.FS
 
-	// Dir is the absolute path of the directory to copy the helper to. Its owner and mode are not checked. The default
-	// is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache), unless programs cannot be put there, or
-	// other users could replace them because they can write to the directory, or to a parent without the sticky bit. In
-	// that case, the user's own directory in $TMPDIR or /tmp is used. Dir requires Helpers.
+	// Dir is the absolute path of the directory that the helper is copied to. The owner and mode of this directory are
+	// not checked. By default, the helper is copied to acpterm in the user's cache directory ($XDG_CACHE_HOME or
+	// ~/.cache). If programs cannot be put there, or if other users could replace them because they can write to the
+	// directory, or to a parent that does not have the sticky bit set, the user's own directory in $TMPDIR or /tmp is
+	// used instead. If Dir is set, Helpers must be set as well.
 	Dir string
 
-	// ConnectTimeout is the maximum time to wait for the helper to start on a new connection. If the helper has to be
-	// copied first, the timeout applies to each piece of it. The default is one minute.
+	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If the helper
+	// has to be copied first, the timeout applies to each copied chunk. The default is one minute.
 	ConnectTimeout time.Duration
 
-	// SilenceTimeout is how long to wait for data from the remote side before considering the connection lost. During
+	// SilenceTimeout is how long to wait for data from the remote side before the connection is considered lost. During
 	// this time, the remote side is pinged three times. The default is 45 seconds.
 	SilenceTimeout time.Duration
 
-	// Progress, if non-nil, is called for each step of connecting and when a connection is lost. Calls are never
-	// concurrent. Progress should return quickly, since the connection waits for it. It must not call the Runner.
+	// Progress, if non-nil, is called at each step of opening a connection and when a connection is lost. Progress is
+	// never called concurrently. It should return quickly, since the connection does not proceed until it does, and it
+	// must not call any of the Runner's methods.
 	Progress func(Progress)
 }
 
 // Progress describes the state of a connection.
 type Progress struct {
 	Step Step
-	// System and Arch are the GOOS and GOARCH values of the remote side, or empty if not known yet.
+	// System and Arch are the GOOS and GOARCH values of the remote side. Each is empty if it is not yet known.
 	System, Arch string
 	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total.
 	Copied, Size int64
@@ -83,13 +88,13 @@ type Step string
 
 // Step constants.
 const (
-	// StepConnecting means that the shell is being started.
+	// StepConnecting indicates that the shell is being started.
 	StepConnecting Step = "connecting"
-	// StepCopying means that the helper is being copied.
+	// StepCopying indicates that the helper is being copied.
 	StepCopying Step = "copying"
-	// StepConnected means that the helper is running.
+	// StepConnected indicates that the helper is running.
 	StepConnected Step = "connected"
-	// StepLost means that the connection was lost or closed, or could not be established.
+	// StepLost indicates that the connection was lost or closed, or could not be established.
 	StepLost Step = "lost"
 )
 

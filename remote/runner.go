@@ -19,11 +19,12 @@ import (
 )
 
 // A Runner runs commands on the remote side of a Transport. It implements acpterm.Runner and is safe for concurrent use
-// by multiple goroutines, which share a connection. The connection is opened by the first call, and reopened by the
-// first call after it was lost.
+// by multiple goroutines, all of which share a single connection. The first call opens the connection. If the
+// connection is lost, the next call reopens it.
 //
-// Once the connection is lost, the state of its commands is unknown, so waiting for, killing or releasing them fails
-// with acpterm.ErrConnectionLost. Calls that need a connection fail with the same error if none can be established.
+// Once the connection is lost, the state of its commands is unknown, so any attempt to wait for, kill or release them
+// will fail with acpterm.ErrConnectionLost. Calls that need a connection also fail with acpterm.ErrConnectionLost if
+// one cannot be established.
 type Runner struct {
 	options Options
 	life    context.Context // ends with Close
@@ -54,7 +55,8 @@ func (l *link) usable() bool {
 var errClosed = errors.New("the Runner was closed")
 
 // NewRunner returns a new Runner, which connects when it is first used or when Connect is called. The caller should
-// close the Runner after the Manager. If an option is invalid, NewRunner returns an error that names it.
+// close the Runner after closing the Manager. If an option is invalid, NewRunner returns an error that names the
+// option.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,15 +67,16 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects the Runner to the remote side, unless it is already connected. If ctx is done first, Connect returns
-// the cause, but the Runner keeps connecting in the background.
+// Connect connects the Runner to the remote side if it is not already connected. If ctx is done before the connection
+// is established, Connect returns the context's cause, but the Runner continues to connect in the background.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close closes the connection, terminating everything that runs on the remote side, and waits until all local resources
-// have been released. It always returns nil. Subsequent calls to other methods return acpterm.ErrClosing.
+// Close closes the connection, which terminates everything running on the remote side, and waits until all local
+// resources have been released. It always returns nil. Subsequent calls to other methods will return
+// acpterm.ErrClosing.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -196,7 +199,7 @@ func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	return string(reply.Dir), nil
 }
 
-// LookPath looks up a command's program on the remote side.
+// LookPath looks up the program of a command on the remote side.
 func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm.Found, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -229,9 +232,10 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 // maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start starts the command on the remote side. If ctx is done first, Start waits for the remote side to confirm that
-// all processes of the command are gone. After ten seconds, it abandons any remaining processes. If there is still no
-// confirmation ten seconds later, it closes the connection, which terminates everything on the remote side.
+// Start starts the command on the remote side. If ctx is done before the command has started, Start waits for the
+// remote side to confirm that all of the command's processes have exited. After ten seconds, Start abandons any
+// processes still running. If the remote side has not sent this confirmation after another ten seconds, Start closes
+// the connection, which terminates everything on the remote side.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {

@@ -62,8 +62,9 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	return l, nil
 }
 
-// RefusedVariables returns the names of the method's variables whose values are not permitted by policy.SafeVariables
-// or by options.AllowVariables. If there are any, Run fails. options may be nil.
+// RefusedVariables returns the names of those variables of the method whose values are not permitted by
+// policy.SafeVariables or by options.AllowVariables. If there are any such variables, a call to Run with this method
+// will fail. The options argument may be nil.
 func (m Method) RefusedVariables(options *Options) (names []string) {
 	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
 	for _, v := range m.Env {

@@ -17,24 +17,25 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// CodeRequired is the error code an agent uses if the user must sign in before a request (schema type ErrorCode).
+// CodeRequired is the error code that an agent returns if the user must sign in before a request can be processed
+// (schema type ErrorCode).
 const CodeRequired = -32000
 
-// A Method is a way to sign in by running the agent's program in a terminal, where the user answers its questions
-// (schema type AuthMethodTerminal). Do not use its ID with authenticate or auth/login. All text comes from the agent,
-// so use package display to show ID, Name and Description.
+// A Method describes a way to sign in that runs the agent's program in a terminal, where the user responds to its
+// prompts (schema type AuthMethodTerminal). The ID of a Method must not be passed to authenticate or auth/login. Since
+// all of the text is supplied by the agent, use package display to show ID, Name and Description.
 type Method struct {
-	// ID is unique and never empty.
+	// ID identifies the method. It is unique and never empty.
 	ID string
-	// Name and Description are for the user. Either may be empty.
+	// Name and Description are meant to be shown to the user. Either may be empty.
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env specifies variables that override those used to start the agent. Names are unique.
+	// Env specifies variables that override the ones used to start the agent. No two variables have the same name.
 	Env []acpterm.EnvVariable
-	// LegacyCommand, if non-nil, is an arbitrary command line to run instead of the agent's program. If so, Args is
-	// nil. It comes from agents that follow the earlier convention of _meta["terminal-auth"]. Methods of type
-	// "terminal" cannot specify a program, so their LegacyCommand is always nil.
+	// LegacyCommand, if non-nil, is an arbitrary command line to run instead of the agent's program. In that case, Args
+	// is nil. It is set for agents that follow the earlier convention of _meta["terminal-auth"]. Methods of type
+	// "terminal" cannot specify a program, so LegacyCommand is always nil for these methods.
 	LegacyCommand []string
 }
 
@@ -60,12 +61,13 @@ var shapes = map[uint16]shape{
 	2: {id: "methodId", env: readEnvArray},
 }
 
-// ReadMethods returns the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2. It
-// skips methods of other types.
+// ReadMethods returns the methods that run in a terminal, given the result of an initialize request of ACP v1 or v2.
+// Methods of other types are skipped.
 //
-// As the schema requires, malformed methods are skipped too. In this case, ReadMethods returns the other methods along
-// with an *acpterm.Error of kind ErrInvalidParams, whose Field names the first malformed one, such as
-// "authMethods[1].env". If the version is neither 1 nor 2 or authMethods is not an array, it returns only an error.
+// Malformed methods are skipped as well, as required by the schema. If there are any, ReadMethods returns the other
+// methods along with an *acpterm.Error of kind ErrInvalidParams, whose Field names the first malformed method, such as
+// "authMethods[1].env". If the version is neither 1 nor 2, or if authMethods is not an array, ReadMethods returns an
+// error and no methods.
 func ReadMethods(initializeResult []byte) ([]Method, error) {
 	result := wire.ReadObject(initializeResult)
 	if err := result.Err(); err != nil {
@@ -256,7 +258,8 @@ func invalidField(field, reason string) *acpterm.Error {
 }
 
 // IsRequired reports whether err is a *jsonrpc2.Error with CodeRequired, which indicates that the user must sign in
-// first. Since JSON-RPC uses this code for any server error, offer to sign in, but assume nothing else.
+// first. Note that JSON-RPC uses this code for any server error, so callers may offer to sign in but should not draw
+// any other conclusions from the result.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

@@ -14,48 +14,53 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options specifies optional settings for Run. The zero value is ready to use and equivalent to a nil *Options.
+// Options specifies optional settings for Run. The zero value is ready to use and is equivalent to a nil *Options.
 type Options struct {
-	// Manager, if non-nil, runs the program, which then appears in the manager's views and is subject to its policies,
-	// sandbox, limits and records. If nil, Run uses its own manager without any of these. Except on Windows, that
-	// manager leaves deliberately detached processes running, such as a browser (see acpterm.Options.KeepDetached).
+	// Manager, if non-nil, is used to run the program. In that case, the program appears in the manager's views and
+	// records and is subject to its policies, sandbox and limits. If Manager is nil, Run creates its own manager, to
+	// which none of these apply. On systems other than Windows, Run's own manager does not terminate processes that
+	// have been deliberately detached, such as a browser (see acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session is the manager's session for the program. If empty, a random one is used. Run opens the session using the
-	// agent's environment and directory and closes it when done, so it must not already be open. In particular, do not
-	// use one of the agent's own sessions, since the agent could then read the terminal.
+	// Session identifies the manager's session for the program. If empty, a random session ID is used. Run opens the
+	// session with the agent's environment and directory and closes it before returning, so the session must not
+	// already be open. In particular, do not use one of the agent's own sessions, since the agent could then read the
+	// terminal.
 	Session acpterm.SessionID
 
-	// PTY specifies the size and TERM of the terminal. Attended need not be set, because it is always assumed.
+	// PTY specifies the size and TERM of the terminal. Attended need not be set, because it is always assumed to be
+	// true.
 	PTY acpterm.PTYOptions
 
 	// Started, if non-nil, is called with the terminal as soon as the program is running. For example, it can arrange
 	// for Terminal.Resize to be called whenever the user's terminal is resized. Run waits until Started returns.
 	Started func(*acpterm.Terminal)
 
-	// AllowVariables lists variables a method may set in addition to policy.SafeVariables, as described in
-	// policy.AllowVariables, or "*" to allow all variables. If a method sets any other, Run fails without running
-	// anything. This is important because an agent could, for example, set LD_PRELOAD to load a library into the first
-	// program of the host's command line, which may be the very program used to confine the agent.
+	// AllowVariables lists variables that a method may set in addition to policy.SafeVariables, in the form described
+	// in policy.AllowVariables. Use "*" to allow all variables. If a method sets any other variable, Run returns an
+	// error without running anything. This is important because an agent could, for example, set LD_PRELOAD in order to
+	// load a library into the first program of the host's command line, which may be the very program that is used to
+	// confine the agent.
 	AllowVariables []string
 
-	// AllowLegacyCommand permits methods with a LegacyCommand, which may be any program chosen by the agent. By
-	// default, Run fails for these methods without running anything.
+	// AllowLegacyCommand permits methods with a LegacyCommand. Note that the LegacyCommand may be any program that the
+	// agent chooses. By default, Run returns an error for these methods without running anything.
 	AllowLegacyCommand bool
 }
 
-// An Error is returned by Run if the user was not signed in. Use errors.Is and errors.As to examine Err.
+// An Error is returned by Run if the sign-in did not succeed. Use errors.Is and errors.As to examine Err.
 type Error struct {
 	// Method is the method's ID.
 	Method string
 	// Status is the exit status of the program, or nil if the program did not run or its status is unknown.
 	Status *acpterm.TerminalExitStatus
-	// Err is the reason the program did not run, was terminated, or left processes that could not be killed. In the
-	// last case, Status may be exit code 0. If Err is nil, the program exited on its own, but not with exit code 0.
+	// Err is the reason the program did not run, was terminated, or left behind processes that could not be killed. If
+	// processes were left behind, Status may be exit code 0. If Err is nil, the program exited on its own, but its
+	// status was not exit code 0.
 	Err error
 }
 
-// Error returns a message with the method and either the reason or the status.
+// Error returns a message that includes the method and either the reason or the status.
 func (e *Error) Error() string {
 	reason := "how it ended is not known"
 	switch {
@@ -70,29 +75,41 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run signs in with a method. It runs the agent's program on a PTY in the agent's directory, with the agent's arguments
-// followed by the method's, and the agent's environment overridden by the method's. It returns nil only if the program
-// exits with code 0. The agent must then be started again, as the protocol requires.
+// Run signs in using the given method. It runs the agent's program on a PTY in the agent's directory. The arguments of
+// the method are appended to the agent's arguments, and the variables of the method override those in the agent's
+// environment. Run returns nil only if the program exits with code 0. The agent must then be restarted, as required by
+// the protocol.
 //
-// agent is an exec.Cmd like the one used to start the agent, but not the one passed to agentproc.Start, which has
-// modified it. Run reads only Path, Args, Env and Dir, and ignores Args[0], even if it differs from Path.
+// The agent argument is an exec.Cmd like the one used to start the agent. It must not be the exec.Cmd passed to
+// agentproc.Start, because Start modifies its argument. Run reads only the Path, Args, Env and Dir fields, and ignores
+// Args[0] even if it differs from Path.
 //
-// Until it returns, Run copies the program's output to term byte for byte, and input from term to the program. term
-// should be the user's terminal in raw mode. If Read returns io.EOF, Run sends "\x04" to end the program's input. Any
-// other error of term terminates the program. A pending Write is waited for, but a Read is still pending when Run
-// returns, and any bytes it reads are lost, so it should be possible to interrupt term's Read. If Options.Manager is
-// set, term may be nil, and the user answers through a view or through Terminal.Write.
+// Until it returns, Run copies the program's output to term byte for byte, and copies input from term to the program.
+// The term argument should be the user's terminal in raw mode. If Read returns io.EOF, Run sends "\x04" to signal the
+// end of the program's input. If reading from or writing to term fails with any other error, Run terminates the
+// program. Before it returns, Run waits for a pending call to Write to complete. However, it does not wait for a
+// pending call to Read, and any bytes that this call reads are lost, so there should be a way to interrupt Read. If
+// Options.Manager is set, term may be nil. In that case, the user responds to the program through a view or by means of
+// Terminal.Write.
 //
-// Cancelling ctx terminates the program in the steps of the manager's Escalation. No other timeout applies. When Run
-// returns, the program's processes are gone, except for detached ones (see Options.Manager) and those in the error.
+// If ctx is cancelled, the program is terminated using the steps in the manager's Escalation. No other timeout applies.
+// When Run returns, all of the program's processes have exited, except for detached ones (see Options.Manager) and
+// those listed in the error.
 //
-// Errors are of type *Error. Their Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
-// ErrInvalidParams if the agent, method or session cannot be used; ErrDenied if refused by the manager's policies,
-// because of a LegacyCommand, or because of RefusedVariables, which are named; ErrCommandNotFound; ErrNotExecutable;
-// ErrCancelled if ctx was done first; ErrSurvivors; or another kind returned by Manager.Create, such as with
-// errors.ErrUnsupported where commands cannot have a PTY. Errors never contain the values of variables or typed input.
+// Any error returned by Run is of type *Error. If its Err field is not nil, Err is either an *acpterm.Error or an error
+// from reading or writing term. The kind of the *acpterm.Error is one of the following:
 //
-// Run may be called concurrently, as long as each call has its own term.
+//   - ErrInvalidParams if the agent, the method or the session cannot be used.
+//   - ErrDenied if the program was denied by the manager's policies, because the method has a LegacyCommand, or because
+//     it has RefusedVariables. In the last case, the error includes the names of the variables.
+//   - ErrCommandNotFound, ErrNotExecutable or ErrSurvivors.
+//   - ErrCancelled if ctx was done before the program exited.
+//   - Another kind returned by Manager.Create. For example, if commands cannot have a PTY on this system, the error
+//     also matches errors.ErrUnsupported.
+//
+// Errors never contain the values of variables or any input typed by the user.
+//
+// Run may be called concurrently, provided that each call uses a different term.
 func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, options *Options) error {
 	status, err := run(ctx, agent, method, term, cmp.Or(options, &Options{}))
 	if err == nil && status != nil && status.Success() {

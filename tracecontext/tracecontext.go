@@ -1,11 +1,12 @@
-// Package tracecontext reads the trace context that an agent sends in a request's _meta, in the W3C Trace Context and
-// W3C Baggage formats:
+// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the W3C Trace Context
+// and W3C Baggage formats:
 //
 //	if from := tracecontext.Read(t.Request().Meta); from != nil {
 //		logger.Info("started", "trace_id", from.TraceID(), "span_id", from.SpanID())
 //	}
 //
-// Parsing is strict because the values end up in the host's records and telemetry. To create spans, use module otel.
+// Parsing is strict, because the values end up in the host's records and telemetry. To create spans, use the otel
+// module.
 package tracecontext
 
 import (
@@ -17,10 +18,11 @@ import (
 
 // A Context identifies the trace of a request. Each field is either empty or contains a valid W3C header.
 type Context struct {
-	// Parent is the traceparent, with a version, the trace ID, the ID of the agent's span, and flags. For versions
-	// later than 00, only the part common to all versions is included. If only Baggage is set, Parent is empty.
+	// Parent is the traceparent, which consists of a version, the trace ID, the ID of the agent's span, and flags. If
+	// the version is later than 00, Parent only includes the part common to all versions. If only Baggage is set,
+	// Parent is empty.
 	Parent string
-	// State is the tracestate. It is always empty if Parent is.
+	// State is the tracestate. It is always empty if Parent is empty.
 	State   string
 	Baggage string
 }
@@ -44,9 +46,10 @@ func (c *Context) SpanID() string {
 // maxTraceValue is the limit for each value, in bytes. W3C Baggage asks for this size, W3C Trace Context for less.
 const maxTraceValue = 8192
 
-// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for this purpose (see its
-// Extensibility page). It ignores malformed values, values longer than 8 KiB, and any tracestate without a traceparent.
-// If no values remain, it returns nil. For an event, pass the _meta of the create request, which is in Subject.Meta.
+// Read returns the values of traceparent, tracestate and baggage, which are the keys that ACP reserves for this purpose
+// (see the Extensibility page of ACP). Read ignores malformed values, values longer than 8 KiB, and a tracestate
+// without a valid traceparent. If this leaves no values, Read returns nil. To read the trace context of an event, pass
+// the _meta of the create request, which is available as Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {

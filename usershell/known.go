@@ -1,6 +1,7 @@
 // Package usershell reads the user's shell settings for programs that embed acpterm. A program started from the desktop
-// lacks the directories that the login shell's start-up files add to PATH. [LoginEnvironment] runs that shell once and
-// returns its environment. [KnownShell] returns a shell by its name in an editor's settings:
+// does not have the directories that the start-up files of the login shell add to PATH. [LoginEnvironment] therefore
+// runs the login shell once and returns its environment. [KnownShell] returns the shell with a given name in an
+// editor's settings:
 //
 //	login, err := usershell.LoginEnvironment(ctx, nil)
 //	shell, err := usershell.KnownShell("zsh")
@@ -44,11 +45,12 @@ var knownShells = map[string]struct {
 
 const gitBash = "git-bash"
 
-// KnownShell returns a shell by its name in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login, fish or
-// pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default distribution)
-// or git-bash. git-bash is looked up immediately, next to the git.exe in this process's PATH, whereas the other shells
-// are looked up each time a terminal is created. If the name is unknown or the shell does not exist on this system,
-// KnownShell returns an *acpterm.Error of kind acpterm.ErrInternal.
+// KnownShell returns the shell with the given name, as used in an editor's settings. The name must be sh, dash, bash,
+// bash-login, zsh, zsh-login, fish or pwsh (PowerShell 7) or, on Windows only, powershell (Windows PowerShell), cmd,
+// wsl (bash in the default distribution) or git-bash. The bash.exe of git-bash is looked up when KnownShell is called,
+// relative to the git.exe found in this process's PATH. All other shells are looked up each time a terminal is created.
+// If the name is unknown or the shell does not exist on this system, KnownShell returns an *acpterm.Error of kind
+// acpterm.ErrInternal.
 func KnownShell(name string) (acpterm.Shell, error) {
 	known, ok := knownShells[name]
 	switch {

@@ -20,16 +20,17 @@ import (
 
 // LoginOptions specifies optional settings for LoginEnvironment. The zero value is equivalent to a nil *LoginOptions.
 type LoginOptions struct {
-	// Shell is the absolute path of the shell, which can be sh, bash, zsh, fish, or another shell with the same pipes,
-	// single quotes and options -l, -i and -c. If empty, it defaults to SHELL in Env, then the user's shell in
-	// /etc/passwd, and then /bin/sh. On Windows, Shell is ignored.
+	// Shell is the absolute path of the shell, which can be sh, bash, zsh, fish, or another shell that supports the
+	// same pipes, single quotes and options -l, -i and -c. If empty, Shell defaults to the value of SHELL in Env, or
+	// else to the user's shell in /etc/passwd, or else to /bin/sh. On Windows, Shell is ignored.
 	Shell string
-	// Dir is the absolute path of the shell's initial working directory. The default is the user's home directory. On
-	// Windows, Dir is ignored.
+	// Dir is the absolute path of the shell's initial working directory. If empty, the user's home directory is used.
+	// On Windows, Dir is ignored.
 	Dir string
-	// Env specifies the shell's initial environment, as "NAME=value". The default is the current environment.
+	// Env specifies the shell's initial environment, in the form "NAME=value". If nil, the environment of the current
+	// process is used.
 	Env []string
-	// Timeout is the shell's maximum run time. The default is 10 seconds.
+	// Timeout is the maximum time that the shell may run. If zero, it defaults to 10 seconds.
 	Timeout time.Duration
 }
 
@@ -39,20 +40,22 @@ type LoginEnv struct {
 	env  []string
 }
 
-// LoginEnvironment runs the user's login shell as an interactive shell and returns the environment set up by its
-// start-up files. This takes as long as opening a terminal, so call it once, before an agent needs the result.
+// LoginEnvironment runs the user's login shell as an interactive shell and returns the environment set up by the
+// shell's start-up files. Since this takes as long as opening a terminal, LoginEnvironment should be called only once,
+// before an agent needs the result.
 //
 // The shell runs in its own session, without a terminal, and its output is discarded. ACPTERM_LOGIN_ENVIRONMENT is set
-// to 1 so that start-up files can test for it. Once the environment has been read, the processes still running are sent
-// SIGHUP and, a second later, SIGKILL. If the call succeeds, processes such as ssh-agent are left running, provided
-// they have their own session and do not hold the shell's output open.
+// to 1 so that start-up files can test for it. Once the environment has been read, any remaining processes are sent
+// SIGHUP, followed by SIGKILL a second later. However, if the call succeeds, processes such as ssh-agent are left
+// running, provided that they have their own session and do not hold the shell's output open.
 //
-// The result omits PWD, OLDPWD, SHLVL and _, and its TERM is that of LoginOptions.Env. Windows has no login shell, so
-// there the result is the system's environment for programs of a new logon, merged over LoginOptions.Env.
+// The result does not include PWD, OLDPWD, SHLVL or _, and its TERM is taken from LoginOptions.Env. Since Windows does
+// not have a login shell, the result on Windows is LoginOptions.Env overlaid with the environment that the system would
+// give to programs in a new logon session.
 //
-// Errors are of type *LoginError. After Timeout, or when ctx is done, LoginEnvironment returns as soon as the running
-// processes have ended. If the shell's file still cannot be read by then, perhaps because its file system does not
-// respond, it returns ten seconds later.
+// Any error is of type *LoginError. When Timeout expires or ctx is done, LoginEnvironment returns as soon as the
+// running processes have exited. However, if the shell's file has still not been read at that point, perhaps because
+// its file system is not responding, LoginEnvironment waits for up to ten more seconds before it returns.
 func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, error) {
 	if options == nil {
 		options = new(LoginOptions)
@@ -72,20 +75,22 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env returns the environment, for use as acpterm.CommandOptions.Env. Names are unique. Values may be secret.
+// Env returns the environment in the form expected by acpterm.CommandOptions.Env. Each name appears only once. Note
+// that the values may be secret.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
-// Shell returns the shell's path, which is empty on Windows.
+// Shell returns the path of the shell, or the empty string on Windows.
 func (l *LoginEnv) Shell() string { return l.spec.Shell }
 
-// In runs the shell again and returns its environment in dir, an absolute path. The shell changes to the directory and
-// runs the hooks that the user's start-up files define for that and for prompts: PROMPT_COMMAND in bash, the functions
-// chpwd and precmd in zsh, and events in fish. Tools such as direnv and mise use them to set variables. Other shells
-// have no such hooks. On Windows, In returns the same as Env.
+// In runs the shell again and returns the environment that the shell would have in dir, which must be an absolute path.
+// The shell changes to dir and runs the hooks that the user's start-up files define for changing directories and for
+// displaying a prompt: PROMPT_COMMAND in bash, the functions chpwd and precmd in zsh, and events in fish. Tools such as
+// direnv and mise use these hooks to set variables. Other shells do not have hooks of this kind. On Windows, In returns
+// the same result as Env.
 //
-// If the user's tools trust files in the directory, the hooks may run commands from them. Call In for directories
-// opened by the user, and never for a directory named by an agent. The options and errors are the same as for
-// LoginEnvironment.
+// Note that if the user's tools are configured to trust files in dir, the hooks may run commands from those files. For
+// this reason, In should only be called for directories opened by the user, and never for a directory named by an
+// agent. In uses the same options and returns the same errors as LoginEnvironment.
 func (l *LoginEnv) In(ctx context.Context, dir string) ([]string, error) {
 	env, err := loginshell.ReadIn(ctx, l.spec, dir)
 	if err != nil {
@@ -113,55 +118,59 @@ func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// A LoginFailure describes why an environment could not be read. It is itself an error, for use with errors.Is.
+// A LoginFailure describes why an environment could not be read. It implements the error interface so that it can be
+// passed to errors.Is.
 type LoginFailure string
 
 // The possible failures.
 const (
-	// LoginShellNotFound means that the shell's path is relative or does not name an executable file.
+	// LoginShellNotFound indicates that the shell's path is relative or does not name an executable file.
 	LoginShellNotFound = LoginFailure(loginshell.NotFound)
-	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, rc, es, nu, xonsh, elvish, pwsh,
-	// true, false, nologin or git-shell.
+	// LoginShellUnsupported indicates that the program is known not to work. It is returned for csh, tcsh, rc, es, nu,
+	// xonsh, elvish, pwsh, true, false, nologin and git-shell.
 	LoginShellUnsupported = LoginFailure(loginshell.Unsupported)
-	// LoginNoDirectory means that the directory is relative, does not exist or cannot be entered.
+	// LoginNoDirectory indicates that the directory is relative, does not exist, or cannot be entered.
 	LoginNoDirectory = LoginFailure(loginshell.NoDirectory)
-	// LoginNotStarted means that the shell could not be started for any other reason.
+	// LoginNotStarted indicates that the shell could not be started for a reason not covered by the other values.
 	LoginNotStarted = LoginFailure(loginshell.NotStarted)
-	// LoginNoEnvironment means that the shell exited without writing its environment, because a start-up file exits or
-	// executes a program other than a shell. LoginError.Status holds the exit status, if known.
+	// LoginNoEnvironment indicates that the shell exited without writing its environment. This happens if a start-up
+	// file exits the shell or executes a program other than a shell. LoginError.Status is the exit status, if known.
 	LoginNoEnvironment = LoginFailure(loginshell.NoDump)
-	// LoginMixedOutput means that the environment was interspersed with other output, perhaps from a background job.
+	// LoginMixedOutput indicates that the environment was interspersed with other output, perhaps from a background
+	// job.
 	LoginMixedOutput = LoginFailure(loginshell.Garbled)
-	// LoginTooMuchOutput means that the shell wrote more than 16 MiB.
+	// LoginTooMuchOutput indicates that the shell wrote more than 16 MiB.
 	LoginTooMuchOutput = LoginFailure(loginshell.TooMuch)
-	// LoginTimedOut means that the shell took longer than LoginOptions.Timeout. errors.Is also finds
-	// context.DeadlineExceeded.
+	// LoginTimedOut indicates that the shell took longer than LoginOptions.Timeout. When tested with errors.Is, the
+	// error also matches context.DeadlineExceeded.
 	LoginTimedOut = LoginFailure(loginshell.TimedOut)
-	// LoginCancelled means that the context was done. errors.Is also finds ErrCancelled and the context's cause.
+	// LoginCancelled indicates that the context was cancelled or that its deadline passed. When tested with errors.Is,
+	// the error also matches ErrCancelled and the context's cause.
 	LoginCancelled = LoginFailure(loginshell.Cancelled)
-	// LoginSurvivors means that the environment was read, but not all of the shell's processes could be killed.
-	// errors.Is also finds ErrSurvivors, as it does for any failure with LoginError.PIDs.
+	// LoginSurvivors indicates that the environment was read, but that some of the shell's processes could not be
+	// killed. As with any failure for which LoginError.PIDs is set, the error also matches ErrSurvivors when tested
+	// with errors.Is.
 	LoginSurvivors = LoginFailure(loginshell.Survivors)
 )
 
 // Error implements the error interface.
 func (f LoginFailure) Error() string { return string(f) }
 
-// A LoginError is returned by LoginEnvironment and LoginEnv.In. For security reasons, it contains neither the shell's
-// output nor the values of any variables except SHELL.
+// A LoginError is returned by LoginEnvironment and LoginEnv.In. For security reasons, it does not contain the shell's
+// output or the values of any variables other than SHELL.
 type LoginError struct {
 	// Shell is the shell's path.
 	Shell   string
 	Failure LoginFailure
 	// Status is the exit status of the shell, or nil if the status is unknown or unrelated to the failure.
 	Status *acpterm.TerminalExitStatus
-	// PIDs lists the processes that were still running ten seconds after SIGKILL.
+	// PIDs lists the processes that were still running ten seconds after SIGKILL was sent.
 	PIDs []int
 	// Err is the underlying error, if any, such as a system error or the cause of a context.
 	Err error
 }
 
-// Error returns a message with the shell, the failure and its details.
+// Error returns a message that contains the shell, the failure and any details.
 func (e *LoginError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "acpterm: login environment: %q: %s", e.Shell, string(e.Failure))
@@ -177,7 +186,8 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, all of them for errors.Is.
+// Unwrap returns the failure, the underlying error and the matching kind of acpterm.Error, so that errors.Is can be
+// used to test for any of them.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

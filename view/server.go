@@ -24,14 +24,16 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Server returns an http.Server that serves only the view and limits its connections. Up to 32 connections may be open
-// without having sent a request with the token; a further one closes the oldest of them. In addition, up to
-// Options.MaxStreams plus 32 connections may be open after such a request; a further one is answered with 503 and
-// closed. The timeouts are 5 seconds for a request's header, 10 for a request, 30 for an idle connection, and 30 for a
-// write to a browser that does not read.
+// Server returns an http.Server that serves only the view and limits the number of its connections. Up to 32
+// connections may be open without having sent a request with the token. If this limit is exceeded, the oldest of these
+// connections is closed. In addition, up to Options.MaxStreams plus 32 connections may be open after having sent such a
+// request. If this limit is exceeded, the new connection receives a 503 response and is closed. The timeouts are 5
+// seconds to read the header of a request, 10 seconds to read a request, 30 seconds for an idle connection, and 30
+// seconds to write to a browser that is not reading.
 //
-// Call Serve with a listener, or ServeTLS for TLS. The View should be closed before the server. Limits are not shared
-// between servers returned by different calls.
+// To start the server, call Serve with a listener, or call ServeTLS to use TLS. The View should be closed before the
+// server is. Note that each call to Server returns a server with its own limits, which are not shared with any other
+// server.
 func (v *View) Server() *http.Server {
 	c := &connections{maxAdmitted: cap(v.streams) + spareAdmitted, admitted: make(map[net.Conn]bool)}
 	return &http.Server{

@@ -20,9 +20,10 @@ type Source struct {
 	removed bool   // guarded by the table's mutex
 }
 
-// Add adds another manager, for example the manager of another agent, and shows its existing and future terminals. name
-// is displayed next to the manager's sessions, cut to 4 KiB. The View's options apply to all managers, whose sessions
-// and terminals are kept separate even if they have the same ids. After Close, Add is a no-op.
+// Add adds another manager, such as the manager of a different agent, and shows its existing and future terminals. The
+// name is displayed next to the manager's sessions and is truncated to 4 KiB. The View's options apply to all managers.
+// Sessions and terminals of different managers are kept separate, even if they have the same ids. If the View is
+// closed, Add has no effect.
 func (v *View) Add(m *acpterm.Manager, name string) *Source {
 	s := &Source{view: v, manager: m, name: printable(name, maxText), stop: func() {}}
 	if !v.begin() {
@@ -60,13 +61,14 @@ func (s *Source) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) 
 	return s.view.Path() + "terminals/" + keyOf(s.number, session, id)
 }
 
-// NameSession is like View.NameSession but for a session of this manager. The name is kept until Remove is called.
+// NameSession is like View.NameSession, but for a session of this manager. The name is kept until Remove is called.
 func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
-// NameSession sets a name to display instead of a session's id, typically a title given by the agent. The session must
-// belong to the manager passed to New. The name is cut to 4 KiB. If it is empty, the id is displayed again.
+// NameSession sets a name to be displayed instead of the id of a session, typically a title given by the agent. The
+// session must belong to the manager passed to New. Names longer than 4 KiB are truncated. If name is empty, the id of
+// the session is displayed again.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

@@ -1,5 +1,5 @@
-// Package view serves a web page showing an acpterm.Manager's terminals: the running, past and denied commands, with
-// their live output.
+// Package view serves a web page that shows the terminals of an acpterm.Manager: the running, past and denied commands,
+// with their live output.
 //
 //	v, err := view.New(m, nil)
 //	server := v.Server()
@@ -10,22 +10,26 @@
 //
 // # Access
 //
-// The URL's path contains a random token, and requests for any other path are forbidden. Requests from other machines
-// are refused unless Options.AllowRemote is set, and requests for unknown host names are refused to prevent DNS
-// rebinding. The page is read-only unless Options.AllowStop lets it stop commands or Options.Input lets it type. Pages
-// of other sites cannot make the requests needed for this. The token is part of the path rather than a cookie, because
-// browsers send a host's cookies to all its ports, which on localhost includes other users' servers. Requests made by
-// another site's page do not contain the token.
+// The path of the URL contains a random token, and requests for any other path are forbidden. Requests from other
+// machines are refused unless Options.AllowRemote is set. To prevent DNS rebinding, requests for unknown host names are
+// refused as well. By default, the page is read-only. To let the page stop commands, set Options.AllowStop. To let
+// users type, set Options.Input. Pages from other sites are not able to make the requests needed to stop commands or to
+// type.
 //
-// Connections are not encrypted. To serve other machines, use TLS or forward a port.
+// The token is part of the path rather than stored in a cookie, because browsers send a host's cookies to all ports of
+// that host. On localhost, for example, this includes servers that belong to other users. Unlike a cookie, the token is
+// also not sent along with requests made by pages from other sites.
+//
+// Note that connections are not encrypted. To serve other machines, use TLS or forward a port.
 //
 // # Behind a proxy
 //
-// All requests through a proxy on this machine appear to come from this machine, so the proxy decides who may use the
-// view. List the host name used by browsers in Options.Hosts, and configure the proxy to pass on the browser's Host
-// header. Many proxies, including nginx by default, replace the header, so that it no longer matches the page's origin.
-// The page is then read-only, and says so when a user tries to stop a command or to type. For nginx, use the following
-// configuration. Its last three lines are needed for WebSockets:
+// If a proxy runs on this machine, all requests that pass through it appear to come from this machine, so it is up to
+// the proxy to decide who may use the view. To set this up, list the host name used by browsers in Options.Hosts, and
+// configure the proxy to forward the browser's Host header. Many proxies, including nginx by default, replace this
+// header, which means that it will not match the origin of the page. In that case, the page is read-only, and it
+// displays an explanation when a user tries to stop a command or to type. For nginx, use the following configuration.
+// Its last three lines are needed for WebSockets:
 //
 //	proxy_pass http://127.0.0.1:8080;
 //	proxy_set_header Host $http_host; # $host has no port
@@ -33,10 +37,11 @@
 //	proxy_set_header Upgrade $http_upgrade;
 //	proxy_set_header Connection "upgrade";
 //
-// If the proxy cannot pass on the Host header, list the origins of its pages in Options.Origins.
+// If the proxy cannot forward the Host header, list the origins of its pages in Options.Origins.
 //
-// Middleware wrapping the view must let an http.ResponseController flush, either by implementing http.Flusher or with
-// an Unwrap method. Otherwise, streams are answered with 501, and the page says so.
+// Any middleware that wraps the view must allow an http.ResponseController to flush, either by implementing
+// http.Flusher or by providing an Unwrap method. Otherwise, requests for streams will receive a 501 response, and the
+// page will display the reason.
 //
 // # In your own page
 //
@@ -45,47 +50,56 @@
 //	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
-// View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy: it
-// needs script-src, style-src and connect-src for its server, and nothing inline. The page's styles do not affect it.
-// Its colours follow the system or its theme attribute, "dark" or "light". A page can mix elements of several views.
+// These paths are returned by View.ScriptPath and View.TerminalPath. The element can be used with a strict content
+// security policy, since it does not use any inline scripts or styles and only needs script-src, style-src and
+// connect-src for its server. The element is not affected by the page's styles. By default, its colours follow the
+// system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page can
+// contain elements from several views.
 //
-// A page with a list uses a WebSocket, even while hidden, to update its title and notify the user. Each visible
-// terminal uses another, until its command has exited or, if the agent owns the terminal, until it is released. Where a
-// proxy does not pass WebSockets, visible pages fall back to requests. Over HTTP/1.1, a browser opens only six of those
-// across all of its windows.
+// A page with a list keeps a WebSocket open, even while the page is hidden, in order to update its title and notify the
+// user. Each visible terminal uses an additional WebSocket until its command has exited or, if the terminal is owned by
+// the agent, until the terminal is released. If a proxy does not forward WebSockets, visible pages fall back to
+// ordinary requests. Note that over HTTP/1.1, a browser has at most six such requests open at a time across all of its
+// windows.
 //
 // # Several managers
 //
-// A host with one manager per agent can call View.Add to show another manager's terminals in the same list, under a
-// name. Use View.NameSession and Source.NameSession to set the name shown in the list instead of a session's id.
+// If a host uses a separate manager for each agent, it can call View.Add to show the terminals of another manager in
+// the same list and to give that manager a name. By default, the list shows the id of each session. To show a name
+// instead, use View.NameSession or Source.NameSession.
 //
 // # Live output
 //
-// Output is sent to browsers as events with absolute offsets. While a command is running, up to 64 KiB are sent twenty
-// times a second, or four times a second if it writes faster. After reconnecting, a browser continues at its offset,
-// unless it is more than 1 MiB behind, in which case it skips ahead and shows how many bytes were missed, and why. A
-// page never blocks a command. A page that receives nothing for three times Options.Heartbeat reconnects.
+// Output is sent to browsers as events with absolute offsets. While a command is running, up to 64 KiB of its output
+// are sent twenty times a second. If the command writes faster than that, its output is sent four times a second
+// instead. After reconnecting, a browser resumes at the offset it had reached. If the browser is more than 1 MiB
+// behind, it skips ahead and shows how many bytes were missed, and why. A page never blocks a command. If a page does
+// not receive anything for three times Options.Heartbeat, it reconnects.
 //
-// A page's memory use does not grow with the output, because its screen holds only the last 10,000 lines. If the user
-// scrolls or searches beyond them, or copies without a selection, the page fetches all retained output and shows it in
-// parts of about that size. The Text link opens all retained output as plain text, exactly as the command wrote it.
+// The memory used by a page does not grow with the output, because the page's screen holds only the last 10,000 lines.
+// If the user scrolls or searches past these lines, or copies without having selected anything, the page fetches all of
+// the retained output and displays it in parts of about 10,000 lines each. The Text link opens all of the retained
+// output as plain text, exactly as it was written by the command or, if the terminal has a PTY, as an agent reads it.
 //
-// Addresses in the output starting with http:// or https:// are clickable. The page then shows the full address and
-// asks before opening another window. Links made by escape sequences are ignored. If the agent replaces the output of a
-// terminal it owns, the page replaces it too.
+// Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
+// full address and asks the user for confirmation before opening another window. Links created using escape sequences
+// are ignored. If the agent replaces the output of a terminal that it owns, the page replaces the displayed output as
+// well.
 //
 // # Terminals with a PTY
 //
-// A terminal with a PTY is shown with its own number of columns and rows, which follow calls to Terminal.Resize. Its
-// output can move the cursor, switch to the alternate screen and back, and so on, as in any terminal emulator. In all
-// terminals, titles, palette colours, links, the clipboard, mouse tracking, focus reports and requests for an answer
-// have no effect, which means that the page never answers a command by itself.
+// If a terminal has a PTY, it is shown with its own number of columns and rows, which are updated when Terminal.Resize
+// is called. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
+// any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard, mouse tracking, focus
+// reports and requests for an answer are ignored. In particular, this means that the page never responds to a command
+// on its own.
 //
-// If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text reaches
-// the command in order. Control C copies the selected text, or interrupts the command if none is selected. Control V
-// pastes text without control characters, bracketed if the command has requested it (mode 2004). Control Shift Enter
-// turns typing off, so that Tab leaves the terminal, and on again. Each request results in a single Terminal.Write, and
-// therefore in a single acpterm.InputEvent, which contains the number of bytes but not the text.
+// If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
+// to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.
+// Control V pastes text after removing any control characters. If the command has requested bracketed paste (mode
+// 2004), the pasted text is bracketed. Control Shift Enter turns typing off and on again. While typing is off, pressing
+// Tab moves the focus out of the terminal. Each request results in a single Terminal.Write and therefore in a single
+// acpterm.InputEvent, which contains the number of bytes but not the text itself.
 package view
 
 // View with its options, handler and routes.
@@ -105,60 +119,68 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options configures a View. If nil or zero, the View shows all sessions, but is read-only and only accessible locally.
+// Options configures a View. If Options is nil or zero, the View shows all sessions, but it is read-only and can only
+// be accessed locally.
 type Options struct {
 	// Session, if non-empty, restricts the view to the terminals of this session.
 	Session acpterm.SessionID
 
-	// AllowStop lets the page stop commands.
+	// AllowStop allows the page to stop commands.
 	AllowStop bool
 
-	// Input allows users to type into terminals with a PTY. Input from a page arrives in order. If several pages type
-	// into the same terminal, their requests are written one after another and never mixed. Terminals do not wait for
-	// each other. If a command does not read its input, up to 256 KiB are queued before pages must retry.
+	// Input allows users to type into terminals with a PTY. Input from a single page is written in the order it was
+	// sent. If several pages are typing into the same terminal, their requests are written one at a time and are never
+	// interleaved. Input to one terminal never waits for input to another. If a command is not reading its input, up to
+	// 256 KiB will be queued. After that, pages must retry.
 	Input bool
 
-	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_', or else
-	// New returns an error. If empty, a random token of 130 bits is generated.
+	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_';
+	// otherwise, New returns an error. If Token is empty, a random token of 130 bits is generated.
 	Token string
 
-	// AllowRemote permits requests from other machines, as long as the listener accepts them. By default, requests must
-	// come from a loopback address or a socket without an address. Note that connections are not encrypted.
+	// AllowRemote permits requests from other machines, provided that the listener accepts them. By default, requests
+	// must come from a loopback address or from a socket that does not have an address. Note that connections are not
+	// encrypted.
 	AllowRemote bool
 
-	// Hosts lists additional host names of the view, without a port. Loopback names and the IP address of the
-	// connection are always accepted. Hosts is required behind a proxy, and usually with AllowRemote.
+	// Hosts lists additional host names that browsers may use to reach the view, without a port. Loopback names and the
+	// IP address of the connection are always accepted. Hosts must be set if the view is served from behind a proxy,
+	// and usually must be set if AllowRemote is used.
 	Hosts []string
 
-	// Origins lists additional origins whose pages may stop commands and type, such as "https://view.example" or
-	// "http://localhost:8081". By default, the origin must match the Host header, so Origins is needed if a proxy does
-	// not pass on the Host header sent by the browser.
+	// Origins lists additional origins whose pages are allowed to stop commands and to type, such as
+	// "https://view.example" or "http://localhost:8081". By default, the origin must match the Host header, so Origins
+	// must be set if a proxy does not forward the Host header sent by the browser.
 	Origins []string
 
-	// FrameAncestors lists the origins whose pages may embed the view in a frame, such as "https://editor.example". By
-	// default, embedding is not allowed.
+	// FrameAncestors lists the origins whose pages are allowed to embed the view in a frame, such as
+	// "https://editor.example". By default, embedding is not allowed.
 	FrameAncestors []string
 
 	// MaxPast is the maximum number of ended and denied commands to display. The default is 100.
 	MaxPast int
 
-	// MaxPastBytes is the maximum number of bytes used by past commands, including their output and requests. Beyond
-	// that, the oldest commands are removed, but the most recent one is always kept. The default is 64 MiB.
+	// MaxPastBytes is the maximum number of bytes used by past commands, including their output and requests. If this
+	// limit is exceeded, the oldest commands are removed, although the most recent one is always kept. The default is
+	// 64 MiB.
 	MaxPastBytes int64
 
-	// Heartbeat is how long a stream may be idle before an empty message is sent on it. A page that receives nothing
-	// for three intervals assumes that the connection is dead, and reconnects. The default is 5 seconds. Use a shorter
-	// interval behind a proxy that closes idle connections earlier.
+	// Heartbeat is how long a stream may be idle before an empty message is sent to keep the connection alive. If a
+	// page does not receive anything for three intervals, it assumes that the connection is dead and reconnects. The
+	// default is 5 seconds. If the view is served from behind a proxy that closes idle connections sooner, use a
+	// shorter interval.
 	Heartbeat time.Duration
 
-	// MaxStreams is the maximum number of concurrent event streams. Each page and each visible terminal uses one. Any
-	// further request gets a 503 response, which causes the page to retry. The default is 100.
+	// MaxStreams is the maximum number of concurrent event streams. Each page and each visible terminal uses one
+	// stream. If this limit is reached, any additional request receives a 503 response, which causes the page to retry.
+	// The default is 100.
 	MaxStreams int
 }
 
-// A View is an http.Handler that displays the terminals of one or more managers. Callers should call Close when done.
+// A View is an http.Handler that displays the terminals of one or more managers. The caller should call Close when the
+// View is no longer needed.
 //
-// It is safe for concurrent use by multiple goroutines.
+// A View is safe for concurrent use by multiple goroutines.
 type View struct {
 	options Options
 	origins []string // Options.Origins, normalized by parseOrigin
@@ -178,14 +200,16 @@ type View struct {
 	busy    sync.WaitGroup // requests and kills; see begin
 }
 
-// New returns a View of a manager's existing and future terminals. Use View.Add to add others. Mount it at the root of
-// a server, or below with http.StripPrefix. Close it before the server's Shutdown, which otherwise waits for the pages.
+// New returns a View that displays the existing and future terminals of a manager. To display the terminals of other
+// managers as well, use View.Add. Mount the View at the root of a server, or use http.StripPrefix to serve it from a
+// path below the root. Be sure to close the View before calling the server's Shutdown; otherwise, Shutdown will wait
+// for the pages to disconnect.
 //
-// View.Server returns a server with limits on its connections. If you use another server, set its ReadHeaderTimeout,
-// ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams. Also limit its connections, because
-// they could otherwise use up the file descriptors that commands need.
+// View.Server returns a server that limits its connections. If you use a different server, set its ReadHeaderTimeout,
+// ReadTimeout, WriteTimeout and IdleTimeout. These timeouts do not end the view's streams. The number of connections
+// should be limited as well, since they could otherwise use up the file descriptors that commands need.
 //
-// If an option is invalid, New returns an error naming it.
+// If an option is invalid, New returns an error that names the option.
 func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v := new(View)
 	if options != nil {
@@ -224,10 +248,12 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	return v, nil
 }
 
-// Close disconnects all pages, waits for pending requests, and discards past terminals. Subsequent requests get a 503
-// response. Commands are not affected. Input that a command has not read yet is discarded, except for up to one request
-// per terminal, which is written when the command reads it or dropped when the command exits. Close does not wait for
-// that. Subsequent calls are no-ops.
+// Close disconnects all pages, waits for pending requests to complete, and discards past terminals. Subsequent requests
+// will receive a 503 response. Note that the commands continue to run.
+//
+// Any input that a command has not read yet is discarded, except for at most one request per terminal. That request is
+// either written when the command reads it or dropped when the command exits, but Close does not wait for this to
+// happen. Subsequent calls to Close have no effect.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -246,19 +272,20 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Path returns the URL path of the page, "/<token>/". Keep it secret.
+// Path returns the URL path of the page, "/<token>/". The path should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the JavaScript module defining the custom element <acp-terminal>.
+// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
 // TerminalPath returns the src attribute for an <acp-terminal> element that shows a terminal of the manager passed to
-// New. The path is relative to the root of the handler, and can also be opened directly in a browser.
+// New. The path is relative to the root of the handler. It can also be opened directly in a browser.
 func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + keyOf(0, session, id)
 }
 
-// URL returns the http URL of the page, given the address of a listener. Unspecified addresses become loopback.
+// URL returns the http URL of the page for a server that listens on the given address. If the address is unspecified,
+// the loopback address is used instead.
 func (v *View) URL(addr net.Addr) string {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -281,7 +308,7 @@ func (v *View) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP implements http.Handler. Requests without the token in their path are refused.
+// ServeHTTP implements http.Handler. Requests whose path does not contain the token are refused.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {

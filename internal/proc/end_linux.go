@@ -27,8 +27,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
 	var busy time.Time // do not pause before this time
-	for pause := exitPause; ; {
-		s := t.scan(before, !e.begun)
+	for pause, closely := exitPause, false; ; {
+		s := t.scan(before, !e.begun, closely)
 		if empty++; !s.empty() {
 			empty = 0
 		}
@@ -38,14 +38,14 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		done := e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited())
 		e.signal(t, s)
 		s.close()
-		if done && (t.closely || !t.outputIsOpen()) {
+		if done && (closely || t.closely || !t.outputIsOpen()) {
 			left = s.pids()
 			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs, but no scan sees it
 				left = append(left, t.pid)
 			}
 			return left
 		}
-		t.closely = t.closely || (done || pause == maxPause) && t.outputIsOpen()
+		closely = (done || pause < maxPause && 2*pause >= maxPause) && t.outputIsOpen()
 		if busy.IsZero() && t.exitSeen() {
 			busy, pause = time.Now().Add(busyScans), stepPause
 		}
@@ -68,7 +68,7 @@ func (t *Tree) Gone() bool {
 	if !t.exitSeen() {
 		return false
 	}
-	s := t.scan(make(seen), false)
+	s := t.scan(make(seen), false, false)
 	s.close()
 	return s.empty() && s.complete
 }

@@ -117,22 +117,22 @@ func (s *scanner) isOutside(pid, session int) bool {
 // isForeign reports whether a process's origin or parent shows that another program started it. The parent of a
 // descendant is another descendant, the leader, or a process that may adopt it. CLONE_PARENT adds no other: it makes a
 // process a sibling of the one that starts it.
-func (s *scanner) isForeign(p procfs.Process) bool {
+func (s *scanner) isForeign(pid, parent int) bool {
 	t := s.tree
 	if s.oldest == 0 {
 		return false
 	}
-	if t.sup.originOf(p.PID).excludes(t.pid) {
+	if t.sup.originOf(pid).excludes(t.pid) {
 		return true
 	}
-	from := t.sup.originOf(p.Parent)
-	if from.pid == 0 && p.Parent < s.oldest {
-		from.pid = p.Parent
+	from := t.sup.originOf(parent)
+	if from.pid == 0 && parent < s.oldest {
+		from.pid = parent
 	}
-	if !from.excludes(t.pid) || s.mayAdopt(p.Parent) {
+	if !from.excludes(t.pid) || s.mayAdopt(parent) {
 		return false
 	}
-	t.sup.setOrigin(p.PID, from, t.wraps)
+	t.sup.setOrigin(pid, from, t.wraps)
 	return true
 }
 

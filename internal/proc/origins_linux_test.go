@@ -110,9 +110,11 @@ func TestHoldersOfTheOutput(t *testing.T) {
 
 	tree := start(t, s, line("trap '' TERM; echo; exec sleep 300"))
 	tree.word()
-	holder := program.start(fmt.Sprintf(stays, tree.PID()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	require.Equal(t, []int{tree.PID()}, tree.End(ctx, unix.SIGTERM))
+	require.False(t, tree.closely) // each scan would examine all newer processes of other programs
+	holder := program.start(fmt.Sprintf(stays, tree.PID()))
 	require.Contains(t, tree.End(ctx, unix.SIGTERM), holder)
 	closed()
 	tree.end()

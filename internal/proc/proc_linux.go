@@ -40,7 +40,7 @@ type Tree struct {
 	// Used by End and Gone, and by Close after them.
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
-	closely bool                        // other programs' processes may have been given the output
+	closely bool                        // scan closely: another program's process has the output open
 
 	mu     sync.Mutex // held during system calls that do not block
 	reaped bool       // by another part of the program

@@ -334,7 +334,7 @@ func TestMembersThatAreFoundLate(t *testing.T) {
 	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
 	e := ending{sig: unix.SIGTERM, together: make(map[int]bool), alone: make(map[procfs.ID]bool)}
 	for round := range 3 {
-		s := tree.scan(make(seen), false)
+		s := tree.scan(make(seen), false, false)
 		seen := s.members
 		if round == 0 {
 			s.members = slices.DeleteFunc(slices.Clone(seen), func(m *member) bool { return m.PID == pid })
@@ -525,7 +525,7 @@ func setLastPID(t *testing.T, number int) {
 
 // scanned returns the members found by a scan.
 func (t *tree) scanned(before seen) (pids []int) {
-	s := t.scan(before, false)
+	s := t.scan(before, false, false)
 	s.close()
 	return s.pids()
 }

@@ -17,9 +17,9 @@ const (
 )
 
 func openMaster() (int, error) {
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := openTerminal("/dev/ptmx")
 	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+		return -1, err
 	}
 	if err := unix.IoctlSetInt(fd, unix.TIOCPTYGRANT, 0); err != nil {
 		unix.Close(fd)
@@ -39,11 +39,5 @@ func openSlave(master int) (int, error) {
 	if errno != 0 {
 		return -1, os.NewSyscallError("ioctl TIOCPTYGNAME", errno)
 	}
-	end := max(0, bytes.IndexByte(name[:], 0))
-	path := string(name[:end])
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return fd, nil
+	return openTerminal(string(name[:max(0, bytes.IndexByte(name[:], 0))]))
 }

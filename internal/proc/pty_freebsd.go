@@ -27,10 +27,5 @@ func openSlave(master int) (int, error) {
 	if err != nil {
 		return -1, os.NewSyscallError("ioctl TIOCGPTN", err)
 	}
-	path := "/dev/pts/" + strconv.Itoa(number)
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return fd, nil
+	return openTerminal("/dev/pts/" + strconv.Itoa(number))
 }

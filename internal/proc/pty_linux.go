@@ -15,9 +15,9 @@ const (
 )
 
 func openMaster() (int, error) {
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := openTerminal("/dev/ptmx")
 	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+		return -1, err
 	}
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		unix.Close(fd)
@@ -40,10 +40,5 @@ func openSlave(master int) (int, error) {
 	if err != nil {
 		return -1, os.NewSyscallError("ioctl TIOCGPTN", err)
 	}
-	path := "/dev/pts/" + strconv.Itoa(number)
-	fd, err := unix.Open(path, flags, 0)
-	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return fd, nil
+	return openTerminal("/dev/pts/" + strconv.Itoa(number))
 }

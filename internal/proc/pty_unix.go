@@ -38,6 +38,14 @@ func openPTY(size Size) (p *pty, output *os.File, err error) {
 	return p, output, nil
 }
 
+func openTerminal(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
+}
+
 // open opens the slave and the output, and sets the size.
 func (p *pty) open(master int, size Size) (output *os.File, err error) {
 	slave, err := openSlave(master)

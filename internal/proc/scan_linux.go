@@ -65,12 +65,12 @@ type seen map[procfs.ID]bool
 
 // scan finds the members of the tree, and updates before. If briefly is true and the leader runs, scan only reads the
 // IDs of processes in its group, which may have exited.
-func (t *Tree) scan(before seen, briefly bool) *scan {
+func (t *Tree) scan(before seen, briefly, closely bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
 	briefly = briefly && !t.exitSeen()
-	for closely := t.closely; ; {
+	for closely = closely || t.closely; ; {
 		s := &scanner{tree: t, seen: before, briefly: briefly, closely: closely, adopts: make(map[int]bool)}
 		if s.session = noSession; t.Unreaped() {
 			s.session = t.pid
@@ -86,7 +86,6 @@ func (t *Tree) scan(before seen, briefly bool) *scan {
 		case s.empty() && !closely && s.oldest != 0 && t.outputIsOpen():
 			closely = true
 		default:
-			t.closely = t.closely || closely && !s.empty()
 			return &s.scan
 		}
 	}
@@ -183,7 +182,7 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		if s.isOutside(pid, session) {
+		if s.isOutside(pid, session) || !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
 			return
 		}
 	case s.briefly:
@@ -240,7 +239,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	if s.oldest == 0 && s.session != noSession {
 		t.readLeader()
 	}
-	foreign := s.isForeign(p)
+	foreign := s.isForeign(p.PID, p.Parent)
 	if (!foreign || s.closely) && (s.oldest != 0 || p.Started >= t.leader.Started) {
 		is := no
 		if !s.seen[p.ID] && handle.Owner() == os.Geteuid() {
@@ -252,6 +251,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		}
 		switch is {
 		case yes:
+			t.closely = t.closely || foreign
 			s.addEscaped(p, handle)
 			return
 		case no, unknown:

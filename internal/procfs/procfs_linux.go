@@ -277,6 +277,16 @@ func parseStat(line []byte) (p Process, err error) {
 	return p, err
 }
 
+// Parent returns the ID of a process's parent faster than Read, or 0 if it is unknown, as before Linux 6.13.
+func Parent(pid int) int {
+	var info unix.PidfdInfo
+	if pidfd, err := unix.PidfdOpen(pid, 0); err == nil {
+		unix.IoctlPidfdInfo(pidfd, &info)
+		unix.Close(pidfd)
+	}
+	return int(info.Ppid)
+}
+
 // ThreadChildren returns the unreaped child processes that a thread of this process has forked. A child may be missing
 // if other children exit during the call.
 func ThreadChildren(thread int) (pids []int, err error) {

@@ -13,45 +13,52 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options relaxes the restrictions on shells. If nil or zero, shells may do nothing but start programs.
+// Options specifies which restrictions on shells are relaxed. If nil or zero, a shell may only start programs.
 type Options struct {
-	// ReadFiles allows the shell to read files below the session's roots, as in `read x < file`.
+	// ReadFiles allows the shell to read any file under one of the session's roots, as in `read x < file`.
 	ReadFiles bool
-	// WriteFiles allows the shell to write files below the session's roots, as in `echo x > file`. Note that some
-	// files, such as .git/config, Makefile and package.json, can cause an allowed program to run another one. Also,
-	// file names are resolved before the line runs, so symbolic links may still be created in between.
+	// WriteFiles allows the shell to write any file under one of the session's roots, as in `echo x > file`. Note that
+	// writing certain files, such as .git/config, Makefile and package.json, can cause an allowed program to run
+	// another one. Note also that file names are resolved before the line is run, so a symbolic link may still be
+	// created after the check.
 	WriteFiles bool
 	// Kill allows the shell to use its kill builtin, which can send signals to any of the user's processes.
 	Kill bool
-	// LoginShells allows lines to start login shells, as in `bash -lc`. Their start-up files may change PATH, so the
-	// programs seen by the rules may not be the ones that run.
+	// LoginShells allows lines to start login shells, as in `bash -lc`. Note that the start-up files of a login shell
+	// may change PATH, so the programs that the rules see may not be the ones that run.
 	LoginShells bool
-	// OtherShells lets the rules decide on lines for shells that this package does not support, such as PowerShell,
-	// cmd.exe, zsh, fish and wsl (see acpterm.CommandOptions.Shell). By default, these lines are denied. The rules see
-	// the entire line as ShellLine, so policy.Rules.ShellLines applies. Allowing a line allows everything in it.
+	// OtherShells, if true, submits lines for shells that this package does not support, such as PowerShell, cmd.exe,
+	// zsh, fish and wsl (see acpterm.CommandOptions.Shell), to the rules. Otherwise, these lines are denied. The rules
+	// see the entire line as ShellLine, so policy.Rules.ShellLines applies. Note that if the rules allow a line,
+	// everything in the line is allowed.
 	OtherShells bool
 }
 
-// NewPolicy returns a policy that asks rules about every program that a command runs. These are all programs in a shell
-// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
-// applies. Missing programs and lines rejected by Parse are denied. If options is nil, the defaults are used.
+// NewPolicy returns a policy that asks rules about every program that a command runs. For a shell line, this means
+// every program in the line. For a plain command that runs another one (env, xargs, sudo, sh -c), it means both
+// programs. If the verdicts differ, the strictest one applies. If a program does not exist, or if Parse rejects the
+// line, the command is denied. If options is nil, the defaults are used.
 //
-// The policy calls rules at least once per program, each time with an acpterm.Proposal without a ShellLine. Unknown
-// verdicts count as denials, and so do Changes, because part of a line cannot be changed. The Proposal's Requested.Env
-// and Command.Env include variables set by the line (removed ones are empty), but not unexported shell variables. If
-// the line changes the environment of later commands, rules must allow each program both with and without the change.
+// The policy calls rules at least once for each program, each time with an acpterm.Proposal that does not have a
+// ShellLine. An unknown verdict is treated as a denial. A Change to one of the programs is also treated as a denial,
+// because it is not possible to change only part of a line. The Proposal's Requested.Env and Command.Env include any
+// variables set by the line, with an empty value for those it removes, but do not include unexported shell variables.
+// If the line changes the environment of later commands, each program is checked both with and without the change and
+// must be allowed in both cases.
 //
-// Unless options allow it, the shell may not open files other than /dev/null, send signals, or be a login shell. All
-// other builtins are allowed, so patterns (echo *) and test can be used to find out whether any file exists.
+// Unless options allow it, the shell may not open any file other than /dev/null, send signals, or be a login shell. All
+// other builtins are allowed. Note that this makes it possible to use patterns (echo *) and test to find out whether
+// any given file exists.
 //
-// A request for a line must not set any variable that the line itself must not set (PATH, BASH_ENV, HOME ...). The
-// locale (LC_ALL, LC_CTYPE and LANG), whether set by the agent or by the embedder, must be C, POSIX or a UTF-8 locale,
-// because in any other locale a shell may read the line differently.
+// If a line is not allowed to set a variable (such as PATH, BASH_ENV or HOME), a request for the line is not allowed to
+// set that variable either. The locale (LC_ALL, LC_CTYPE and LANG) must be C, POSIX or a UTF-8 locale, regardless of
+// whether it is set by the agent or by the embedder. In any other locale, a shell might read the line differently.
 //
-// Policies that decide by program, arguments or variables should be part of rules. Anywhere else, they would see a line
-// as a mere argument of sh. Use the returned policy instead of rules, in acpterm.Options.Policy or
-// SessionOptions.Policy. If acpterm.Options.Runner is set, ReadFiles and WriteFiles have no effect, because files are
-// resolved on the local machine. The policy is safe for concurrent use if rules is.
+// Policies that base their decisions on programs, arguments or variables should be included in rules. If they are used
+// anywhere else, they will see a line only as an argument of sh. Use the returned policy instead of rules, as
+// acpterm.Options.Policy or SessionOptions.Policy. Note that ReadFiles and WriteFiles have no effect if
+// acpterm.Options.Runner is set, because files are resolved on the local machine. The policy is safe for concurrent use
+// if rules is.
 func NewPolicy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
 	if options != nil {

@@ -10,42 +10,44 @@ import (
 
 // A Command is a program or shell builtin run by a line.
 type Command struct {
-	// Name is the name of the command after quote removal, for example "git" for \g\it. It includes the directory, if
-	// any. For a command that only consists of assignments (Env) or redirections (Redirects), Name is empty.
+	// Name is the name of the command after quote removal, including the directory, if any. For example, the name of
+	// the command \g\it is "git". If a command consists only of assignments (Env) or redirections (Redirects), Name is
+	// empty.
 	Name string
-	// Args holds the words following the name.
+	// Args holds the words that follow the name.
 	Args []Arg
-	// Env lists the variables assigned in front of this command and the commands in Via, in the order they take effect.
-	// This includes any variables set or removed (-u) by `env`.
+	// Env lists the variables assigned before the name of this command and before the commands in Via, in the order in
+	// which they take effect. It includes any variables that `env` sets or removes (-u).
 	Env []Assignment
-	// Sets lists the variables that this builtin (export, readonly, read, getopts or unset) sets or removes for
-	// subsequent commands in the line.
+	// Sets lists the variables that a builtin (export, readonly, read, getopts or unset) sets or removes for subsequent
+	// commands in the line.
 	Sets []Assignment
 	// Exports lists the variables that the export builtin adds to the environment of subsequent commands.
 	Exports []string
-	// Redirects lists the files opened for this command. For example, `sudo rm > f` opens f for sudo rather than rm.
+	// Redirects lists the files opened for this command. For example, `sudo rm > f` opens f for sudo rather than for
+	// rm.
 	Redirects []Redirect
 	// Via lists the commands that run this one, from outermost to innermost, for example "sudo", "sh -c" or "find
-	// -exec". It is empty if the line runs the command directly.
+	// -exec". If the line runs the command directly, Via is empty.
 	Via []string
-	// Builtin reports whether the shell itself implements the command, as it does for cd, echo and test. Commands
-	// without a Name also count as builtins. Parse rejects any builtin that could run another program.
+	// Builtin reports whether the shell itself implements the command, as it does for cd, echo and test. A command
+	// without a Name is also considered a builtin. Parse rejects any builtin that could run another program.
 	Builtin bool
 	// Moved reports whether the working directory may have been changed by an earlier cd or by an option of a prefix.
 	// If so, relative paths in Args and Redirects may not be relative to the line's directory.
 	Moved bool
-	// Login reports whether the command is a login shell. Start-up files such as ~/.profile may change its PATH, and
-	// thus the programs that it runs.
+	// Login reports whether the command is a login shell. If so, start-up files such as ~/.profile may change its PATH,
+	// and thus the programs that it runs.
 	Login bool
 }
 
 // An Arg is a word in a line.
 type Arg struct {
-	// Text is the argument after quote removal or, if Literal is false, the source text of the word. It is empty for
-	// arguments appended at run time, for example by xargs.
+	// Text is the argument after quote removal or, if Literal is false, the source text of the word. If the argument is
+	// appended at run time, for example by xargs, Text is empty.
 	Text string
 	// Literal reports whether the program receives exactly Text as its argument. If not, the argument depends on
-	// variables, output, files that match a pattern, or the shell itself.
+	// variables, command output, files that match a pattern, or the shell itself.
 	Literal bool
 	// One reports whether the word always expands to exactly one argument. This is true of any literal word, but not,
 	// for example, of an unquoted $x, which may expand to any number of arguments.
@@ -56,12 +58,12 @@ type Arg struct {
 type Assignment struct {
 	Name  string
 	Value Arg
-	// Unset reports whether the variable is removed instead of being set, in which case Value is empty.
+	// Unset reports whether the variable is removed rather than set. If Unset is true, Value is empty.
 	Unset bool
 }
 
-// A Redirect is a file that the shell opens on behalf of a command. Here-documents and the duplication or closing of
-// descriptors (2>&1) are not included.
+// A Redirect is a file that the shell opens on behalf of a command. Here-documents, and redirections that duplicate or
+// close a descriptor (such as 2>&1), are not included.
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
@@ -77,10 +79,10 @@ const (
 )
 
 // Parse returns every program run by a shell line, in order of appearance. A program inside a word, such as $(date),
-// comes before the command containing the word. All errors are of type *Error. If Parse returns one, it could not
-// analyse the line completely, so the line must not be run.
+// comes before the command that contains the word. All errors are of type *Error. If Parse returns an error, it was
+// unable to analyse the line completely, so the line must not be run.
 //
-// The result depends only on the line, not on the machine, the environment or any files.
+// The result depends only on the line, and not on the machine, the environment or any files.
 func Parse(line string) ([]Command, error) {
 	if err := checkBytes(line); err != nil {
 		return nil, err

@@ -1,14 +1,14 @@
-// Package docker provides a remote.Transport that opens shells in a running container using exec. It talks to the API
-// of a Docker daemon and does not require a docker program.
+// Package docker provides a remote.Transport that opens shells in a running container using exec. It uses the API of a
+// Docker daemon and does not require a docker program.
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: &docker.Transport{Container: "web"},
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// The package has not been tested against a Docker daemon, only against a test server that implements the few requests
-// required as documented by Docker, runs a real sh, and multiplexes its output like Docker. Podman's service offers the
-// same API and should work, but has not been tested either.
+// Note that this package has not been tested against a Docker daemon. It has only been tested against a test server,
+// which implements the few required requests as documented by Docker, runs a real sh, and multiplexes its output in the
+// same way as Docker. Podman's service offers the same API and should work, but it has not been tested either.
 //
 // Docker contexts and ssh:// hosts are not supported. If you need them, use remote.Command with the command line
 // "docker exec -i name sh".
@@ -27,8 +27,9 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// A Transport opens shells in a running container, using a separate exec for each. All fields except Container are
-// optional, and must not be modified after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells in a running container, using a separate exec for each shell. All fields except Container
+// are optional. The fields must not be modified after the first call to Open, which is safe for concurrent use by
+// multiple goroutines.
 type Transport struct {
 	// Container is the container's name or ID.
 	Container string
@@ -41,12 +42,13 @@ type Transport struct {
 	// directory.
 	WorkingDir string
 
-	// Env specifies variables to add to those of the container, in the form "NAME=value".
+	// Env specifies variables, in the form "NAME=value", to add to the variables of the container.
 	Env []string
 
-	// Host is the address of the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". It defaults to the
-	// DOCKER_HOST environment variable or, if unset, to the system's default address. DOCKER_CERT_PATH and
-	// DOCKER_TLS_VERIFY only apply to tcp addresses, DOCKER_API_VERSION to all addresses. Proxies are ignored.
+	// Host is the address of the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". If Host is empty,
+	// it defaults to the DOCKER_HOST environment variable. If DOCKER_HOST is not set either, the system's default
+	// address is used. Note that DOCKER_CERT_PATH and DOCKER_TLS_VERIFY only apply to tcp addresses, whereas
+	// DOCKER_API_VERSION applies to all addresses. Any proxy settings are ignored.
 	Host string
 }
 

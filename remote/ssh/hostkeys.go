@@ -24,14 +24,14 @@ type HostKeyError struct {
 	KeyType, Fingerprint string
 	// Files lists the known hosts files that have been searched.
 	Files []string
-	// Known lists the lines with other keys for the server, if there are any, in the form "file:line".
+	// Known lists the lines that contain other keys for the server, if any, in the form "file:line".
 	Known []string
-	// Err is the underlying error, either a *knownhosts.KeyError or *knownhosts.RevokedError (see
-	// golang.org/x/crypto/ssh/knownhosts), or an error describing a problem with the server's certificate.
+	// Err is the underlying error. It is either a *knownhosts.KeyError or a *knownhosts.RevokedError (see
+	// golang.org/x/crypto/ssh/knownhosts), or an error that describes a problem with the server's certificate.
 	Err error
 }
 
-// Error returns a message with the server's key and the location of any known keys.
+// Error returns a message that includes the server's key and the location of any known keys.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")

@@ -1,14 +1,16 @@
-// Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and needs no ssh program.
+// Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and does not require an ssh
+// program.
 //
 //	runner, err := remote.NewRunner(remote.Options{
 //		Transport: &ssh.Transport{Host: "example.com", User: "me"},
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// Users log in with public keys, from files or from an agent. Hardware keys and certificates work only through an
-// agent; passwords and keyboard-interactive logins are not supported. The server's key must be listed in a known hosts
-// file, where @cert-authority lines are not supported. ssh_config is not read, so ProxyJump and ProxyCommand have no
-// effect. If you need any of these, use remote.Command with the command line "ssh host" instead.
+// Users log in using public keys, which are read from files or provided by an agent. Hardware keys and certificates can
+// only be used through an agent. Passwords and keyboard-interactive logins are not supported. The server's key must be
+// listed in a known hosts file. Note that @cert-authority lines in such a file are not supported, and that ssh_config
+// is not read, so ProxyJump and ProxyCommand have no effect. If you need any of these features, use remote.Command with
+// the command line "ssh host" instead.
 //
 // The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
 package ssh
@@ -27,27 +29,30 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// A Transport opens shells over SSH, using a separate connection for each. All fields except Host are optional, and
-// must not be modified after first use. Open is safe for concurrent use by multiple goroutines.
+// A Transport opens shells over SSH, using a separate connection for each shell. All fields except Host are optional.
+// The fields must not be modified after the first call to Open, which is safe for concurrent use by multiple
+// goroutines.
 type Transport struct {
-	// Host is either "host" or "host:port", with IPv6 addresses in brackets if there is a port. The default port is 22.
+	// Host is either "host" or "host:port". If there is a port, IPv6 addresses must be enclosed in brackets. The
+	// default port is 22.
 	Host string
 
 	// User is the user name for the login. The default is the name of the current user.
 	User string
 
-	// KnownHosts lists files with the keys of known servers, in OpenSSH's format. If nil, ~/.ssh/known_hosts is used if
-	// it exists. If the key of a server is not known, Open returns a *HostKeyError.
+	// KnownHosts lists files that contain the keys of known servers, in OpenSSH's format. If KnownHosts is nil,
+	// ~/.ssh/known_hosts is used if it exists. If the key of a server is not known, Open returns a *HostKeyError.
 	KnownHosts []string
 
-	// Identities lists private key files. If set, only the keys in these files are offered to the server. Encrypted
-	// ones are used through the agent if it has them. By default, all of the agent's keys are offered, followed by
-	// those in ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
+	// Identities lists private key files. If Identities is set, only the keys in these files are offered to the server.
+	// If one of these keys is encrypted, it is used through the agent, provided that the agent holds the key. By
+	// default, all of the agent's keys are offered, followed by the keys in ~/.ssh/id_ed25519, id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase, if non-nil, is called by Open to get the passphrase of an encrypted private key file. If the file
-	// reveals the public key, Passphrase is only called once the server has accepted that key. The context is cancelled
-	// when Open should return. If Passphrase is nil, encrypted keys are only used through the agent.
+	// Passphrase, if non-nil, is called by Open to obtain the passphrase of an encrypted private key file. If the
+	// public key can be determined from the file, Passphrase is only called once the server has accepted that key. The
+	// context is cancelled to indicate that Open should return. If Passphrase is nil, encrypted keys can only be used
+	// through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
 	// Agent is the Unix socket of an agent. If empty, the SSH_AUTH_SOCK environment variable is used. To connect
@@ -57,9 +62,10 @@ type Transport struct {
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects to the server, logs in and starts sh. If ctx is done first, Open fails. Any login shell will do,
-// provided that it accepts the command "exec sh". It does not get a PTY or read a login profile, although bash may read
-// ~/.bashrc. The Runner skips any output written by such files.
+// Open connects to the server, logs in and starts sh. If ctx is done before sh has been started, Open returns an error.
+// Any login shell may be used, provided that it accepts the command "exec sh". The login shell does not have a PTY and
+// does not read a login profile, although bash may read ~/.bashrc. Any output written by such a file is skipped by the
+// Runner.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()

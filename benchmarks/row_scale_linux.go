@@ -1,0 +1,50 @@
+package main
+
+// The cost of each operation beside many idle terminals.
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/acpterm/acpterm"
+)
+
+func scaleRows() (rows []row) {
+	operations := []string{"create", "output", "kill", "release", "`true`"}
+	for _, n := range []int{1, 10, 100, 1000, 5000} {
+		r := row{
+			name: fmt.Sprintf("beside %d idle terminals", n), rounds: amount{3, 1},
+			subjects: append([]string{large}, peers()...),
+			open: inNewClient(func(s *stage, p *process, f findings) error {
+				idle, err := p.sleepers(session, s.of(amount{n, min(n, 50)}))
+				for range 20 {
+					err = errors.Join(err, p.operations(f))
+				}
+				return errors.Join(err, p.releaseAll(idle))
+			}),
+		}
+		for _, name := range operations {
+			r.metrics = append(r.metrics, metric{name: name, unit: seconds})
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// operations measures one of each.
+func (p *process) operations(f findings) error {
+	var t terminal
+	return errors.Join(
+		f.timed("create", func() (err error) {
+			t, err = p.create(system("sleep", "300"))
+			return err
+		}),
+		f.timed("output", func() error {
+			_, _, err := p.output(t)
+			return err
+		}),
+		f.timed("kill", func() error { return p.call(acpterm.MethodKill, t, &struct{}{}) }),
+		f.timed("release", func() error { return p.release(t) }),
+		f.timed("`true`", func() error { return p.runMany(trueCommand(), 1, 1) }),
+	)
+}

@@ -1,0 +1,263 @@
+package mcpserver
+
+// Attacks over HTTP. All of them fail.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/mcpserver/internal/relay"
+)
+
+// tokenOf returns the token of an HTTP entry.
+func tokenOf(e *Entry) string { return strings.TrimPrefix(e.Headers[0].Value, "Bearer ") }
+
+func TestWrongTokens(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e, closed := f.entry(agentHTTP), f.entry(agentHTTP)
+	require.NoError(t, closed.Close())
+	token := tokenOf(e)
+	for _, value := range []string{
+		"", "Bearer", "Bearer ", "Bearer x", "Basic " + token, token, "Bearer " + token + "A", "Bearer " + token[1:],
+		"Bearer " + strings.ToLower(token), "Bearer " + tokenOf(closed), "Bearer " + token + " " + token,
+	} {
+		for _, method := range []string{"POST", "GET", "DELETE", "PUT", "OPTIONS"} {
+			r := f.request(e, method, initializeRequest)
+			r.Header.Set("Authorization", value)
+			response, body := f.send(r)
+			require.Equal(t, http.StatusUnauthorized, response.StatusCode, "%s %s", method, value)
+			require.NotContains(t, body, token)
+			require.Empty(t, response.Header.Get("Access-Control-Allow-Origin"))
+		}
+	}
+	r := f.request(e, "POST", initializeRequest)
+	r.Header.Del("Authorization")
+	r.URL.RawQuery = "access_token=" + token
+	require.Equal(t, http.StatusUnauthorized, f.status(r))
+	f.initialize(e)
+}
+
+func TestDNSRebinding(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentHTTP)
+	_, port, _ := net.SplitHostPort(f.listener.addr)
+	for _, host := range []string{
+		"evil.example", "evil.example:" + port, "127.0.0.1", "127.0.0.1:1", "127.0.0.2:" + port, "localhost",
+		"localhost.evil.example:" + port, "0.0.0.0:" + port, "[::1]:" + port,
+	} {
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			r := f.request(e, method, initializeRequest)
+			r.Host = host
+			require.Equal(t, http.StatusForbidden, f.status(r), host)
+		}
+	}
+	r := f.request(e, "POST", initializeRequest)
+	r.Host = "localhost:" + port
+	require.Equal(t, http.StatusOK, f.status(r))
+}
+
+func TestCSRF(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentHTTP)
+	for name, value := range map[string]string{
+		"Origin": "http://evil.example", "origin": "null", "ORIGIN": "https://" + f.listener.addr,
+		"oRIGIN": "http://127.0.0.1:1", "Sec-Fetch-Site": "cross-site", "sec-fetch-site": "same-site",
+	} {
+		r := f.request(e, "POST", initializeRequest)
+		r.Header.Set(name, value)
+		require.Equal(t, http.StatusForbidden, f.status(r), "%s: %s", name, value)
+	}
+	for _, method := range []string{"GET", "DELETE", "OPTIONS"} { // OPTIONS is a preflight
+		r := f.request(e, method, "")
+		r.Header.Set("Origin", "http://evil.example")
+		response, _ := f.send(r)
+		require.Equal(t, http.StatusForbidden, response.StatusCode)
+		require.Empty(t, response.Header.Get("Access-Control-Allow-Origin"))
+	}
+	for _, simple := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"} {
+		r := f.request(e, "POST", initializeRequest)
+		r.Header.Set("Content-Type", simple)
+		require.Equal(t, http.StatusUnsupportedMediaType, f.status(r), simple)
+	}
+	r := f.request(e, "POST", initializeRequest)
+	r.Header.Set("Origin", "http://"+f.listener.addr)
+	require.Equal(t, http.StatusOK, f.status(r))
+}
+
+func TestForeignSessions(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	mine, other := f.entry(agentHTTP), f.entry(agentHTTP)
+	s := f.connect(mine)
+	terminal := f.start(s)
+	for _, e := range []*Entry{other, mine} {
+		for _, id := range []string{s.ID(), "x", string(terminal.SessionID())} {
+			if e == mine && id == s.ID() {
+				continue
+			}
+			for _, method := range []string{"POST", "GET", "DELETE"} {
+				r := f.request(e, method, listRequest)
+				r.Header.Set("Mcp-Session-Id", id)
+				require.Equal(t, http.StatusNotFound, f.status(r))
+			}
+		}
+	}
+	require.Contains(t, fails(t, f.connect(other), "output", object{"id": string(terminal.ID())}), "not found")
+	require.Equal(t, acpterm.StateRunning, terminal.Info().State)
+	require.NoError(t, s.Ping(t.Context(), nil))
+}
+
+func TestEndlessBodies(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{MaxBody: 1 << 20})
+	e := f.entry(agentHTTP)
+	r := f.request(e, "POST", "")
+	r.Body = io.NopCloser(spaces{}) // chunked
+	r.ContentLength = -1
+	f.tooLarge(r, http.StatusRequestEntityTooLarge)
+
+	r = f.request(e, "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":"`+strings.Repeat("x", 1<<20)+`"}`)
+	f.tooLarge(r, http.StatusRequestEntityTooLarge)
+
+	r = f.request(e, "POST", " \n["+initializeRequest+","+listRequest+"]")
+	response, body := f.send(r)
+	require.Equal(t, http.StatusBadRequest, response.StatusCode)
+	require.Contains(t, body, "batches")
+
+	r = f.request(e, "POST", initializeRequest)
+	r.Header.Set("X-Long", strings.Repeat("x", 64<<10))
+	f.tooLarge(r, http.StatusRequestHeaderFieldsTooLarge)
+	require.Empty(t, e.links)
+}
+
+// tooLarge sends a request that is refused. The connection may be closed before the response is read.
+func (f *front) tooLarge(r *http.Request, status int) {
+	f.Helper()
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err == nil {
+		response.Body.Close()
+		require.Equal(f, status, response.StatusCode)
+	}
+}
+
+// spaces is endless.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestTooManySessions(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{MaxSessions: 2})
+	e, other := f.entry(agentHTTP), f.entry(agentHTTP)
+	for range 5 { // those that fail do not count
+		require.Equal(t, http.StatusBadRequest, f.status(f.request(e, "POST", "{")))
+		f.send(f.request(e, "POST", listRequest))
+	}
+	require.Eventually(t, func() bool { return f.manager.Stats().Sessions == 0 }, 10*time.Second, time.Millisecond)
+	s := f.connect(e)
+	f.connect(e)
+	response, body := f.send(f.request(e, "POST", initializeRequest))
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, body)
+	f.connect(other)
+	require.NoError(t, s.Close())
+	f.connect(e)
+
+	relayed := f.entry(agentStdio)
+	f.connect(relayed)
+	f.connect(relayed)
+	err := exchange(relayCommand(relayed), "")
+	require.ErrorContains(t, err, "exit status 1")
+}
+
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for the server's timeouts")
+	}
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentHTTP)
+	start := "POST /mcp HTTP/1.1\r\nHost: " + f.listener.addr + "\r\n"
+	whole := start + "Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 1000\r\n"
+	t.Run("a relay without a token", func(t *testing.T) {
+		t.Parallel()
+		if runtime.GOOS == "windows" {
+			t.Skip("it is a named pipe")
+		}
+		conn, err := net.Dial("unix", valueOf(f.entry(agentStdio), relay.SocketVariable))
+		require.NoError(t, err)
+		defer conn.Close()
+		io.Copy(io.Discard, conn) // until the listener closes it
+	})
+	for name, sent := range map[string]string{
+		"nothing": "", "half a header": start,
+		"half a body without a token": whole + "\r\n{",
+		"half a body":                 whole + "Authorization: " + e.Headers[0].Value + "\r\n\r\n{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", f.listener.addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, sent)
+			require.NoError(t, err)
+			io.Copy(io.Discard, conn) // until the server closes it
+			require.Empty(t, e.links)
+		})
+	}
+}
+
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e, other := f.entry(agentHTTP), f.entry(agentHTTP)
+	s := f.connect(e)
+	var idle []net.Conn
+	for range 2 * maxUnadmitted { // without a token
+		conn, err := net.Dial("tcp", f.listener.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(headerTimeout/2)))
+		idle = append(idle, conn)
+	}
+	f.initialize(other) // on a connection that is accepted after them
+	_, err := idle[0].Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, s.Ping(t.Context(), nil))
+
+	id := f.initialize(other)
+	refused := 0
+	for range maxConnections + 1 { // with a token
+		conn, err := net.Dial("tcp", f.listener.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAuthorization: %s\r\n"+
+			"Mcp-Session-Id: %s\r\n\r\n", f.listener.addr, other.Headers[0].Value, id)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		if response.StatusCode == http.StatusServiceUnavailable {
+			refused++
+		}
+	}
+	require.Equal(t, 1, refused)
+	require.NoError(t, s.Ping(t.Context(), nil))
+}

@@ -1,0 +1,326 @@
+package mcpserver
+
+// The calls of the tools.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+const (
+	defaultWait = 30 * time.Second
+	// maxLabel is the most bytes of a command, a directory or a description in a list.
+	maxLabel = 200
+)
+
+func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	ctx, done := c.within(ctx)
+	defer done()
+	t, question, err := c.create(ctx, req, in)
+	if err != nil || question != nil {
+		return question, commandResult{}, advice(err)
+	}
+	stop := report(ctx, req, t)
+	err = c.await(ctx, t, c.limit(in.WaitMS))
+	stop()
+	if err != nil {
+		if in.KillOnCancel {
+			t.Kill(ctx) // begins, and does not wait, because ctx is done
+		}
+		return nil, commandResult{}, advice(err)
+	}
+	return c.describe(t, readState(t), 0, in.MaxBytes, showEnds)
+}
+
+// request returns the request for a call of run. Its Meta has the description, and the trace context of the call.
+func (c *session) request(req *mcp.CallToolRequest, in runInput) acpterm.CreateTerminalRequest {
+	r := acpterm.CreateTerminalRequest{
+		SessionID: c.id, Command: in.Command, Args: in.Args, Cwd: c.cwd(in.Cwd), Meta: acpterm.Meta{},
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		r.Env = append(r.Env, acpterm.EnvVariable{Name: name, Value: in.Env[name]})
+	}
+	for _, name := range []string{"traceparent", "tracestate", "baggage"} {
+		if value, ok := req.Params.Meta[name].(string); ok {
+			r.Meta[name], _ = json.Marshal(value)
+		}
+	}
+	if in.Description != "" {
+		r.Meta[descriptionName], _ = json.Marshal(shorten(in.Description, maxLabel))
+	}
+	return r
+}
+
+const descriptionName = "description"
+
+// limit returns how long a call waits.
+func (c *session) limit(ms *int64) time.Duration {
+	if ms == nil {
+		return min(defaultWait, c.options.maxWait())
+	}
+	most := c.options.maxWait().Milliseconds()
+	return time.Duration(min(max(*ms, 0), most)) * time.Millisecond
+}
+
+// await waits until a command has ended, but not longer than limit. It fails if ctx is done first.
+func (c *session) await(ctx context.Context, t *acpterm.Terminal, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-t.Done():
+	case <-t.Released():
+	case <-timer.C:
+	case <-ctx.Done():
+		return c.cancelled(ctx)
+	}
+	return nil
+}
+
+// cancelled returns the error of a call whose context is done.
+func (c *session) cancelled(ctx context.Context) error {
+	if c.ctx.Err() != nil {
+		return closing("wait")
+	}
+	return &acpterm.Error{Op: "wait", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
+}
+
+func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInput) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	t, err := c.terminal(in.ID)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	match, err := matcher(in.Until, in.UntilRegexp)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	offset := in.Offset
+	if total := t.OutputTotal(); offset < 0 {
+		offset = max(0, offset+total)
+	}
+	ctx, done := c.within(ctx)
+	defer done()
+	stop := report(ctx, req, t)
+	var line string
+	var found *bool
+	if match == nil {
+		err = c.await(ctx, t, c.limit(in.WaitMS))
+	} else {
+		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(in.WaitMS))
+		if ctx.Err() != nil {
+			err = c.cancelled(ctx)
+		}
+	}
+	stop()
+	if err != nil {
+		return nil, commandResult{}, advice(err)
+	}
+	r := readState(t)
+	r.Matched, r.MatchedLine = found, shorten(line, maxErrorText)
+	return c.describe(t, r, offset, in.MaxBytes, showEnds)
+}
+
+// awaitMatch waits until a line matches, both the command and its output have ended, or limit has passed. Processes that
+// the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
+// output that exists.
+func (c *session) awaitMatch(
+	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool, limit time.Duration,
+) (string, *bool) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	line, found := awaitLine(ctx, t, offset, match)
+	if !found && ctx.Err() == nil { // the output has ended, usually just before the command
+		select {
+		case <-t.Done():
+		case <-ctx.Done():
+		}
+	} else if !found { // a limit of 0, or output that arrived at the last moment
+		line, found = awaitLine(&unwaiting{}, t, offset, match)
+	}
+	return line, &found
+}
+
+func (c *session) output(_ context.Context, _ *mcp.CallToolRequest, in outputInput) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	t, err := c.terminal(in.ID)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	part, ok := map[string]show{"": showEnds, "ends": showEnds, "start": showStart, "end": showEnd}[in.Show]
+	if !ok {
+		return nil, commandResult{}, errors.New(`show is not "ends", "start" or "end"`)
+	}
+	return c.describe(t, readState(t), in.Offset, in.MaxBytes, part)
+}
+
+func (c *session) kill(ctx context.Context, req *mcp.CallToolRequest, in idInput) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	t, err := c.terminal(in.ID)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	ctx, done := c.within(ctx)
+	defer done()
+	stop := report(ctx, req, t)
+	err = t.Kill(ctx)
+	stop()
+	if err != nil {
+		return nil, commandResult{}, advice(err)
+	}
+	return c.describe(t, readState(t), 0, 0, showEnd)
+}
+
+func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInput) (
+	*mcp.CallToolResult, releaseResult, error,
+) {
+	ctx, done := c.within(ctx)
+	defer done()
+	if err := c.manager.Release(ctx, c.id, acpterm.TerminalID(in.ID)); err != nil {
+		return nil, releaseResult{}, advice(err)
+	}
+	return text("Released " + in.ID + "."), releaseResult(in), nil
+}
+
+func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.CallToolResult, listResult, error) {
+	all := c.manager.SessionTerminals(c.id)
+	r := listResult{Commands: []listedCommand{}}
+	size := 0
+	for _, t := range slices.Backward(all) { // the newest are more useful
+		l := listed(t)
+		if size += len(l.Command) + len(l.Cwd) + len(l.Description) + maxLabel; size > c.options.maxText() {
+			r.Omitted = len(all) - len(r.Commands)
+			break
+		}
+		r.Commands = append(r.Commands, l)
+	}
+	slices.Reverse(r.Commands)
+	return text(r.String()), r, nil
+}
+
+func listed(t *acpterm.Terminal) listedCommand {
+	info, state := t.Info(), readState(t)
+	l := listedCommand{
+		ID: state.ID, State: state.State, ExitCode: state.ExitCode, Signal: state.Signal, RunMS: state.RunMS,
+		Command: shorten(info.Command.String(), maxLabel), Cwd: shorten(info.Command.Dir, maxLabel),
+		OutputBytes: info.Written,
+	}
+	json.Unmarshal(t.Request().Meta[descriptionName], &l.Description) // is ours, or absent
+	return l
+}
+
+// terminal returns a terminal of this session.
+func (c *session) terminal(id string) (*acpterm.Terminal, error) {
+	t, err := c.manager.Terminal(c.id, acpterm.TerminalID(id))
+	if err != nil {
+		return nil, advice(err)
+	}
+	return t, nil
+}
+
+// readState returns the state of a command. If the command has ended, a later read of the output is complete.
+func readState(t *acpterm.Terminal) commandResult {
+	info := t.Info()
+	r := commandResult{ID: string(info.ID), State: info.State.String(), EndedBy: string(info.EndedBy)}
+	if s := info.ExitStatus; s != nil {
+		r.ExitCode = s.ExitCode
+		if s.Signal != nil {
+			r.Signal = *s.Signal
+		}
+	}
+	switch {
+	case info.Started.IsZero():
+	case info.Ended.IsZero():
+		r.RunMS = time.Since(info.Started).Milliseconds()
+	default:
+		r.RunMS = info.Ended.Sub(info.Started).Milliseconds()
+	}
+	return r
+}
+
+// describe completes a result with output.
+func (c *session) describe(t *acpterm.Terminal, r commandResult, offset int64, limit int, part show) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	most := c.options.maxText()
+	if limit > 0 {
+		most = min(most, max(limit, minText))
+	}
+	e := readOutput(t, offset, most, part)
+	r.Output, r.Offset, r.NextOffset = e.text, e.offset, e.next
+	r.OmittedBytes, r.LostBytes, r.More = e.omitted, e.lost, e.more
+	return text(r.String()), r, nil
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// String returns a result as text for a model: the output, and a line about the command.
+func (r commandResult) String() string {
+	about := fmt.Sprintf("[%s %s", r.ID, r.State)
+	switch {
+	case r.Signal != "":
+		about += " by " + r.Signal
+	case r.ExitCode != nil:
+		about += fmt.Sprintf(" with exit code %d", *r.ExitCode)
+	}
+	if r.EndedBy != "" && r.EndedBy != string(acpterm.EndedByItself) {
+		about += ", " + r.EndedBy
+	}
+	about += fmt.Sprintf(", after %v", (time.Duration(r.RunMS) * time.Millisecond).String())
+	switch {
+	case r.Matched == nil:
+	case *r.Matched:
+		about += ", matched: " + r.MatchedLine
+	default:
+		about += ", no match"
+	}
+	if r.State == acpterm.StateRunning.String() || r.More {
+		about += fmt.Sprintf("; next_offset %d", r.NextOffset)
+	}
+	newline := ""
+	if r.Output != "" && r.Output[len(r.Output)-1] != '\n' {
+		newline = "\n"
+	}
+	return r.Output + newline + about + "]"
+}
+
+// String returns the list as text for a model, one line for each command.
+func (r listResult) String() string {
+	if len(r.Commands) == 0 {
+		return "There are no commands in this session."
+	}
+	lines := ""
+	if r.Omitted > 0 {
+		lines = fmt.Sprintf("[… %d older commands omitted …]\n", r.Omitted)
+	}
+	for _, l := range r.Commands {
+		status := l.State
+		switch {
+		case l.Signal != "":
+			status += " by " + l.Signal
+		case l.ExitCode != nil:
+			status += fmt.Sprintf(" with exit code %d", *l.ExitCode)
+		}
+		lines += fmt.Sprintf("%s %s: %s", l.ID, status, l.Command)
+		if l.Description != "" {
+			lines += " (" + l.Description + ")"
+		}
+		lines += "\n"
+	}
+	return lines
+}

@@ -1,0 +1,169 @@
+// Acpterm-mcp runs commands for an agent that speaks MCP, such as Claude Code, Codex, opencode, Gemini CLI or Cursor. The
+// agent starts it, and calls its tools over standard input and output:
+//
+//	acpterm-mcp -root . -allow 'go ...' -sandbox -view 127.0.0.1:0
+//
+// Rules decide which commands run, and -h lists the flags. A command that no rule matches needs the user's approval, for
+// which the agent's program asks (elicitation). If it cannot ask, the command is denied. Without -allow, nothing is
+// allowed without a question.
+//
+// In a shell line, the rules decide about every program. Agents may set only variables that cannot make a program run
+// another, unless -variable says otherwise.
+//
+// Messages are on standard error, which agents usually log. When standard input ends, or after an interrupt, the program
+// kills the commands that still run, and exits with
+//
+//	0    the agent ended the session
+//	1    an error
+//	2    wrong command line
+//	130  interrupted by SIGINT, SIGTERM or SIGHUP
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/bubblewrap"
+	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/journal"
+	"github.com/acpterm/acpterm/mcpserver"
+	"github.com/acpterm/acpterm/policy"
+	"github.com/acpterm/acpterm/usershell"
+)
+
+var (
+	errUsage       = errors.New("wrong command line")
+	errInterrupted = errors.New("interrupted")
+)
+
+func main() {
+	opts, err := readOptions(os.Args[1:])
+	if err == nil && !opts.help {
+		err = run(opts)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errInterrupted):
+		os.Exit(130)
+	case errors.Is(err, errUsage):
+		say(err.Error())
+		os.Exit(2)
+	default:
+		say(err.Error())
+		os.Exit(1)
+	}
+}
+
+// say prints a message. It may quote the agent, or a remote machine.
+func say(text string) { fmt.Fprintln(os.Stderr, "acpterm-mcp: "+display.Visible(text, 4<<10)) }
+
+// run serves one MCP session on standard input and output. When it returns, nothing that it started is left.
+func run(opts options) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		cancel(errInterrupted)
+		signal.Reset() // a second signal ends this process at once
+	}()
+	far, err := connect(ctx, &opts)
+	if err != nil {
+		return err
+	}
+	defer far.close()
+	managed, finish, err := managerOptions(ctx, opts, far)
+	if err != nil {
+		return err
+	}
+	m, err := acpterm.NewManager(managed)
+	if err != nil {
+		return errors.Join(err, finish())
+	}
+	page, err := servePage(opts.view, m, opts.roots[0])
+	if err != nil {
+		return errors.Join(err, m.Close(), finish())
+	}
+	defer page.close()
+	if !opts.rules.allows() {
+		say("no rule allows a command: each needs the user's approval, and is denied if the agent cannot ask for it")
+	}
+	server := mcpserver.New(m, &mcpserver.Options{
+		Session: &acpterm.SessionOptions{Roots: opts.roots}, MaxText: opts.maxText, Version: version(),
+	})
+	err = server.Run(ctx, &mcp.StdioTransport{})
+	return errors.Join(err, m.Shutdown(context.Background()), finish())
+}
+
+// managerOptions returns the options that the flags ask for. finish is called after the Manager's Shutdown.
+func managerOptions(ctx context.Context, opts options, far *farSide) (
+	managed *acpterm.Options, finish func() error, err error,
+) {
+	finish = func() error { return nil }
+	managed = &acpterm.Options{
+		RequireSessions: true,
+		Commands: acpterm.CommandOptions{
+			OutputByteLimit: opts.keep, Shell: new(opts.shell), Timeout: opts.timeout, Limits: new(opts.limits),
+		},
+	}
+	if far != nil {
+		managed.Runner = far
+	}
+	if opts.loginEnv {
+		login, err := usershell.LoginEnvironment(ctx, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("-login-env: %w", err)
+		}
+		managed.Commands.Env = login.Env()
+	}
+	var approvals policy.Approvals
+	rules, err := opts.rules.policy(far != nil, managed.Commands.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	managed.Policy, managed.Approve = approvals.Policy(rules), approvals.Approve(mcpserver.AskClient)
+	if opts.sandbox {
+		managed.Commands.Sandbox, err = bubblewrap.New(&bubblewrap.Options{
+			Network: opts.network, Writable: opts.writable, Hidden: opts.hidden,
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("-sandbox: %w", err)
+		}
+	}
+	if opts.journal != "" {
+		if err := recoverCommands(ctx, opts.journal); err != nil {
+			return nil, nil, fmt.Errorf("-journal: %w", err)
+		}
+		managed.Journal = journal.Dir(opts.journal)
+	}
+	if opts.audit != "" {
+		var roots []string
+		if far == nil {
+			roots = opts.roots
+		}
+		log, err := audit.Open(opts.audit, roots...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("-audit: %w", err)
+		}
+		managed.Record, finish = log.Record, log.Close
+	}
+	return managed, finish, nil
+}
+
+// recoverCommands ends the commands of earlier runs of this program, if it was killed.
+func recoverCommands(ctx context.Context, dir string) error {
+	left, err := journal.Recover(ctx, dir)
+	for _, r := range left {
+		say(fmt.Sprintf("ended %d processes that an earlier run left behind: %s", len(r.Ended), r.Command))
+	}
+	return err
+}

@@ -1,0 +1,356 @@
+//go:build unix
+
+package main
+
+// The program, as an agent starts it: in a process of its own, with MCP on standard input and output.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/remote"
+)
+
+// asProgram makes the test binary the program, and asAgent an agent that uses it.
+const asProgram, asAgent = "ACPTERM_MCP_TEST_PROGRAM", "ACPTERM_MCP_TEST_AGENT"
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(asAgent) != "":
+		agent(os.Args[1:])
+	case os.Getenv(asProgram) != "":
+		main()
+		os.Exit(0)
+	}
+	racetest.Main(m)
+}
+
+// program returns the command that starts the program.
+func program(arguments ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], arguments...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", asAgent+"=")
+	return cmd
+}
+
+// log is what the program writes to standard error.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// connectTo starts the program and connects a client to it.
+func connectTo(t *testing.T, options *mcp.ClientOptions, arguments ...string) (*mcp.ClientSession, *log) {
+	t.Helper()
+	cmd, messages := program(arguments...), new(log)
+	cmd.Stderr = messages
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, options)
+	s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
+	require.NoError(t, err, "%s", messages)
+	t.Cleanup(func() { require.NoError(t, s.Close(), "%s", messages) }) // the program exits with 0
+	return s, messages
+}
+
+type object = map[string]any
+
+func call(t *testing.T, s *mcp.ClientSession, tool string, arguments object) (text string, ok bool) {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	require.NoError(t, err)
+	return r.Content[0].(*mcp.TextContent).Text, !r.IsError
+}
+
+func runLine(t *testing.T, s *mcp.ClientSession, line string) (text string, ok bool) {
+	t.Helper()
+	return call(t, s, "run", object{"command": line})
+}
+
+func TestRulesDecideAboutEachProgramOfALine(t *testing.T) {
+	s, messages := connectTo(t, nil, "-root", t.TempDir(), "-allow", "seq", "-allow", "tr ...", "-deny", "seq 9 ...")
+	text, ok := runLine(t, s, "seq 3 5 | tr 4 x")
+	require.True(t, ok, text)
+	require.Contains(t, text, "3\nx\n5\n")
+	for _, line := range []string{"seq 9 9", "seq 3; touch x", "seq $(ls)", "seq 3 > file", "PAGER=x seq 3"} {
+		text, ok := runLine(t, s, line)
+		require.False(t, ok, text)
+		require.Contains(t, text, "Do not try to run the same thing in another way")
+	}
+	require.Empty(t, messages.String())
+}
+
+func TestWithoutRulesTheUserDecides(t *testing.T) {
+	s, messages := connectTo(t, nil, "-root", t.TempDir())
+	text, ok := runLine(t, s, "seq 3")
+	require.False(t, ok)
+	require.Contains(t, text, "does not support elicitation")
+	require.Contains(t, messages.String(), "acpterm-mcp: no rule allows a command")
+
+	asked := 0
+	asking := &mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked++
+			return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_session"}}, nil
+		},
+	}
+	s, _ = connectTo(t, asking, "-root", t.TempDir())
+	for range 2 {
+		text, ok = runLine(t, s, "echo hello > file; cat file")
+		require.True(t, ok, text)
+		require.Contains(t, text, "hello\n[")
+	}
+	require.Equal(t, 1, asked)
+	s, _ = connectTo(t, asking, "-root", t.TempDir(), "-others", "deny")
+	_, ok = runLine(t, s, "seq 3")
+	require.False(t, ok)
+	require.Equal(t, 1, asked)
+}
+
+func TestGuardsOfTheProgram(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	audit := filepath.Join(outside, "audit.json")
+	s, messages := connectTo(t, nil, "-root", root, "-others", "allow", "-audit", audit, "-timeout", "1s",
+		"-view", "127.0.0.1:0", "-journal", filepath.Join(outside, "journal"), "-text", "2000")
+	text, ok := runLine(t, s, "sleep 1000")
+	require.True(t, ok)
+	require.Contains(t, text, "ended by SIGTERM, timed_out")
+	text, ok = call(t, s, "run", object{"command": "pwd", "cwd": outside})
+	require.False(t, ok, text)
+	text, _ = runLine(t, s, "seq 1 100000")
+	require.Less(t, len(text), 3000)
+	recorded, err := os.ReadFile(audit)
+	require.NoError(t, err)
+	require.Contains(t, string(recorded), `"sleep 1000"`)
+	url := regexp.MustCompile(`watch at (http://\S+)`).FindStringSubmatch(messages.String())
+	require.NotNil(t, url, messages)
+	response, err := http.Get(url[1])
+	require.NoError(t, err)
+	response.Body.Close()
+	require.Equal(t, 200, response.StatusCode)
+}
+
+func TestCommandsOnAnotherSide(t *testing.T) {
+	helpers := t.TempDir()
+	require.NoError(t, remote.Build(t.Context(), "", helpers, runtime.GOOS, runtime.GOARCH))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, "app"), 0o777))
+	t.Setenv("HOME", home)
+	s, _ := connectTo(t, nil, "-runner", "sh", "-helpers", helpers, "-root", home+"/app", "-allow", "pwd")
+	text, ok := runLine(t, s, "pwd")
+	require.True(t, ok, text)
+	require.Contains(t, text, "/app\n[")
+	_, ok = runLine(t, s, "ls")
+	require.False(t, ok)
+}
+
+// Standard output has one JSON object on each line, whatever arrives.
+func TestStandardOutputCarriesOnlyMCP(t *testing.T) {
+	cmd := program("-others", "allow", "-view", "127.0.0.1:0")
+	in := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"raw","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":{"command":"echo out"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"command":1}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"no/such"}`,
+	}, "\n") + "\n"
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(stdin, in)
+	require.NoError(t, err)
+	replies := json.NewDecoder(stdout)
+	for range 4 {
+		var reply struct {
+			JSONRPC string `json:"jsonrpc"`
+		}
+		require.NoError(t, replies.Decode(&reply))
+		require.Equal(t, "2.0", reply.JSONRPC)
+	}
+	// More nesting than any decoder should follow.
+	io.WriteString(stdin, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":`+strings.Repeat("[", 5<<20)+"\n")
+	stdin.Close()
+	rest, err := io.ReadAll(io.MultiReader(replies.Buffered(), stdout))
+	require.NoError(t, err)
+	for line := range strings.Lines(strings.TrimSpace(string(rest))) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); errors.As(err, &exit) {
+		require.Equal(t, 1, exit.ExitCode()) // not a panic
+	}
+}
+
+// stubborn writes its process IDs to a file, one in a session of its own, and ignores signals.
+const stubborn = `trap '' TERM HUP INT; (setsid sh -c 'trap "" TERM HUP; echo $$ >> pids; exec sleep 1000' &)
+echo $$ >> pids; while [ $(wc -l < pids) -lt 2 ]; do sleep 0.01; done; echo up; sleep 1000`
+
+// requireGone waits until the processes in a file of stubborn are gone.
+func requireGone(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "pids"))
+	require.NoError(t, err)
+	var pids [2]int
+	_, err = fmt.Sscan(string(text), &pids[0], &pids[1])
+	require.NoError(t, err)
+	for _, pid := range pids {
+		require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+// agent runs stubborn by the program, says so on standard output, and waits.
+func agent(arguments []string) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil)
+	cmd := program(arguments...)
+	cmd.Stderr = os.Stderr
+	s, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err == nil {
+		_, err = s.CallTool(context.Background(), &mcp.CallToolParams{
+			Name: "run", Arguments: object{"command": stubborn, "wait_ms": 0},
+		})
+	}
+	for err == nil {
+		var r *mcp.CallToolResult
+		if r, err = s.CallTool(context.Background(), &mcp.CallToolParams{Name: "list"}); err != nil {
+			break
+		}
+		if text, readErr := os.ReadFile(filepath.Join(arguments[1], "pids")); readErr == nil &&
+			strings.Count(string(text), "\n") == 2 {
+			fmt.Println(r.Content[0].(*mcp.TextContent).Text, cmd.Process.Pid)
+			select {}
+		}
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+func TestNothingIsLeftWhenTheAgentIsKilled(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-root", dir, "-others", "allow")
+	cmd.Env = append(os.Environ(), asAgent+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	said := make([]byte, 4096)
+	n, err := out.Read(said)
+	require.NoError(t, err)
+	require.Contains(t, string(said[:n]), "running: trap")
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	requireGone(t, dir)
+}
+
+func TestNothingIsLeftAfterASignal(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			testSignal(t, sig)
+		})
+	}
+}
+
+func testSignal(t *testing.T, sig syscall.Signal) {
+	dir := t.TempDir()
+	cmd := program("-root", dir, "-others", "allow")
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
+	require.NoError(t, err)
+	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
+	require.True(t, ok, text)
+	id := text[1:strings.Index(text, " ")]
+	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
+	require.Contains(t, text, "matched: up")
+	require.NoError(t, cmd.Process.Signal(sig))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	s.Close()
+	require.Equal(t, 130, exit.ExitCode())
+	requireGone(t, dir)
+}
+
+func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	arguments := []string{"-root", dir, "-others", "allow", "-journal", filepath.Join(t.TempDir(), "journal")}
+	cmd := program(arguments...)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
+		t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
+	require.True(t, ok, text)
+	text, _ = call(t, s, "wait", object{"id": text[1:strings.Index(text, " ")], "until": "up"})
+	require.Contains(t, text, "matched: up")
+	require.NoError(t, cmd.Process.Kill())
+	s.Close()
+	_, messages := connectTo(t, nil, arguments...)
+	require.Contains(t, messages.String(), "that an earlier run left behind: trap")
+	requireGone(t, dir)
+}
+
+func TestWrongCommandLine(t *testing.T) {
+	for want, arguments := range map[string][]string{
+		"there is no argument \"x\"":        {"x"},
+		"flag provided but not defined":     {"-x"},
+		"there is no program \"no-such\"":   {"-allow", "no-such ..."},
+		"-network, -writable and -hidden":   {"-network"},
+		"is not a directory":                {"-root", "/no/such"},
+		"-sandbox cannot be used":           {"-sandbox", "-runner", "sh"},
+		"-helpers needs -runner":            {"-helpers", "/"},
+		"a limit is negative":               {"-timeout", "-1s"},
+		"positive number of MiB":            {"-memory", "1G"},
+		"no such file":                      {"-rules", "/no/such"},
+		"\"maybe\"":                         {"-others", "maybe"},
+		"the rule is empty":                 {"-deny", " "},
+		"the name is empty":                 {"-variable", "=x"},
+		"is none of bash":                   {"-shell", "sesame"},
+		"-login-env and -journal cannot be": {"-login-env", "-runner", "sh"},
+	} {
+		var exit *exec.ExitError
+		text, err := program(arguments...).CombinedOutput()
+		require.ErrorAs(t, err, &exit, "%q", arguments)
+		require.Equal(t, 2, exit.ExitCode(), "%s", text)
+		require.Contains(t, string(text), want)
+		require.True(t, strings.HasPrefix(string(text), "acpterm-mcp: wrong command line: "), "%s", text)
+		require.Equal(t, 1, strings.Count(string(text), "\n"), "%s", text)
+	}
+	text, err := program("-audit", t.TempDir()).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(text), "acpterm-mcp: -audit: ")
+}

@@ -1,0 +1,142 @@
+package main
+
+// The rules that decide which commands run.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
+	"github.com/acpterm/acpterm/policy/shell"
+)
+
+// rules holds the values of the flags about rules.
+type rules struct {
+	given     []policy.Rule
+	file      policy.Rules
+	others    verdict
+	variables []string // that the agent may set, in addition to policy.SafeVariables
+	redirect  bool
+}
+
+// verdict is the value of -others: what happens to commands that match no rule. The zero value is to ask.
+type verdict struct{ given *acpterm.Verdict }
+
+func (v verdict) value() acpterm.Verdict {
+	if v.given == nil {
+		return acpterm.VerdictAsk
+	}
+	return *v.given
+}
+
+func (r *rules) flags(flags *flag.FlagSet) {
+	for name, v := range map[string]acpterm.Verdict{
+		"allow": acpterm.VerdictAllow, "ask": acpterm.VerdictAsk, "deny": acpterm.VerdictDeny,
+	} {
+		text := map[string]string{
+			"allow": "a `rule` that allows commands, such as 'go' or 'git log ...'; repeatable",
+			"ask":   "a `rule` for commands to ask the user about, although -allow matches; repeatable",
+			"deny":  "a `rule` that denies commands, although -allow matches; repeatable",
+		}[name]
+		flags.Func(name, text, func(rule string) error { return r.add(rule, v) })
+	}
+	flags.Func("rules", "a `file` with more rules as JSON (package policy); its default and shellLines do not count",
+		r.read)
+	flags.Func("others", "the `verdict` on commands that no rule matches: ask, deny or allow (default: ask)",
+		func(text string) error {
+			r.others.given = new(acpterm.Verdict)
+			return r.others.given.UnmarshalText([]byte(text))
+		})
+	flags.Func("variable", "the `name` of a variable that the agent may set, or NAME=VALUE; repeatable",
+		func(text string) error {
+			if text == "" || strings.HasPrefix(text, "=") {
+				return errors.New("the name is empty")
+			}
+			r.variables = append(r.variables, text)
+			return nil
+		})
+	flags.BoolVar(&r.redirect, "redirect", false, "let shell lines read and write files in the roots, as in 'ls > list'")
+}
+
+func (r *rules) add(text string, v acpterm.Verdict) error {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return errors.New("the rule is empty")
+	}
+	rule := policy.Rule{Name: text, Verdict: v, Program: words[0]}
+	if len(words) > 1 {
+		rule.Args = words[1:]
+	}
+	r.given = append(r.given, rule)
+	return nil
+}
+
+func (r *rules) read(path string) error {
+	data, err := os.ReadFile(home(path))
+	if err != nil {
+		return err
+	}
+	r.file, err = policy.ParseRules(data)
+	return err
+}
+
+func (r *rules) all() []policy.Rule { return append(slices.Clone(r.file.Rules), r.given...) }
+
+// allows reports whether some command may run without a question.
+func (r *rules) allows() bool {
+	return r.others.value() == acpterm.VerdictAllow ||
+		slices.ContainsFunc(r.all(), func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictAllow })
+}
+
+// policy makes a policy for commands with an environment, or remote ones. It decides about every program in a shell line.
+func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
+	others := r.others.value()
+	all := policy.Rules{Default: others, ShellLines: others, Rules: r.all()}
+	if others == acpterm.VerdictAllow && len(all.Rules) == 0 {
+		return nil, nil
+	}
+	compile := func() (acpterm.Policy, error) { return all.Compile(env) }
+	if far {
+		compile = all.CompileRemote
+	}
+	programs, err := compile()
+	if err != nil {
+		return nil, err
+	}
+	if others != acpterm.VerdictAllow {
+		// A rule that allows git must not also allow the program that GIT_PAGER names.
+		settable := policy.AllowVariables(append(policy.SafeVariables(), r.variables...)...)
+		programs = acpterm.Policies{programs, atLeast(others, settable)}
+	}
+	lines := shell.NewPolicy(programs, &shell.Options{ReadFiles: r.redirect, WriteFiles: r.redirect})
+	if slices.ContainsFunc(all.Rules, func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictDeny }) {
+		return lines, nil
+	}
+	return atLeast(others, lines), nil // lines that cannot be analysed, too
+}
+
+// missing fails if a rule allows a program that does not exist: such a rule allows nothing.
+func (r *rules) missing() error {
+	for _, rule := range r.given {
+		if _, err := exec.LookPath(rule.Program); err != nil && rule.Verdict == acpterm.VerdictAllow {
+			return fmt.Errorf("-allow: there is no program %q", rule.Program)
+		}
+	}
+	return nil
+}
+
+// atLeast returns a policy with the decisions of p, except that others replaces stricter verdicts.
+func atLeast(others acpterm.Verdict, p acpterm.Policy) acpterm.Policy {
+	return acpterm.PolicyFunc(func(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
+		d := p.Decide(ctx, proposal)
+		d.Verdict = max(d.Verdict, others)
+		return d
+	})
+}

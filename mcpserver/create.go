@@ -1,0 +1,156 @@
+package mcpserver
+
+// The start of a command, which may wait for the user's answer. From MCP 2026-07-28 on, the server cannot ask while it
+// serves a call: the call returns with the question, and the client repeats it with the answer.
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+const (
+	// asksByResult is the first version of MCP with questions in results.
+	asksByResult = "2026-07-28"
+	// questionLimit is how long an unanswered question is kept.
+	questionLimit = 10 * time.Minute
+	// questionName is the key of the question in a result.
+	questionName = "approval"
+)
+
+// creation is a call of Manager.Create. It goes on when the call of the tool has returned with its question.
+type creation struct {
+	input     runInput
+	cancel    context.CancelFunc
+	questions chan *mcp.ElicitParams
+	answers   chan *mcp.ElicitResult
+	done      chan struct{} // closed when terminal and err are set
+	terminal  *acpterm.Terminal
+	err       error
+}
+
+// create returns the terminal for a call of run, or else the result of the call, with a question.
+func (c *session) create(
+	ctx context.Context, req *mcp.CallToolRequest, in runInput,
+) (*acpterm.Terminal, *mcp.CallToolResult, error) {
+	n, err := c.resume(ctx, req, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n == nil {
+		n = c.begin(ctx, req, in)
+	}
+	select {
+	case <-n.done:
+	case q := <-n.questions:
+		result, err := c.suspend(n, q)
+		return nil, result, err
+	case <-ctx.Done():
+		n.cancel()
+		<-n.done
+	}
+	return n.terminal, nil, n.err
+}
+
+// begin begins to create a terminal. The context has the values of the call's, but does not end with it.
+func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runInput) *creation {
+	n := &creation{
+		input: in, questions: make(chan *mcp.ElicitParams), answers: make(chan *mcp.ElicitResult),
+		done: make(chan struct{}),
+	}
+	ctx, cancel := c.within(context.WithoutCancel(call))
+	n.cancel = cancel
+	asker := client{name: "an MCP client", question: n.ask(req.Session)}
+	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
+		asker.name = shorten(p.ClientInfo.Name, 64)
+	}
+	ctx = context.WithValue(ctx, clientKey{}, asker)
+	request := c.request(req, in)
+	go func() {
+		defer cancel()
+		defer close(n.done)
+		n.terminal, n.err = c.manager.Create(ctx, request, nil)
+	}()
+	return n
+}
+
+// ask returns a function that puts a question to the client of a session.
+func (n *creation) ask(ss *mcp.ServerSession) func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return func(ctx context.Context, q *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		if err := canAsk(ss); err != nil {
+			return nil, err
+		}
+		if p := ss.InitializeParams(); p.ProtocolVersion < asksByResult {
+			return ss.Elicit(ctx, q)
+		}
+		select {
+		case n.questions <- q:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		select {
+		case answer := <-n.answers:
+			return answer, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// suspend returns a result with a question, and keeps the creation until the client repeats the call.
+func (c *session) suspend(n *creation, q *mcp.ElicitParams) (*mcp.CallToolResult, error) {
+	state := rand.Text()
+	c.mu.Lock()
+	full := len(c.pending) >= maxQuestions
+	if !full {
+		c.pending[state] = n
+	}
+	c.mu.Unlock()
+	if full {
+		n.cancel()
+		<-n.done
+		return nil, &acpterm.Error{Op: "create", Kind: acpterm.ErrQuota, Quota: "questions", Limit: maxQuestions}
+	}
+	expire := time.AfterFunc(questionLimit, n.cancel)
+	go func() {
+		<-n.done
+		expire.Stop()
+		c.mu.Lock()
+		delete(c.pending, state)
+		c.mu.Unlock()
+	}()
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{questionName: q}, RequestState: state}, nil
+}
+
+// resume passes the answer in a repeated call to its creation. It returns nil if the call is a new one.
+func (c *session) resume(ctx context.Context, req *mcp.CallToolRequest, in runInput) (*creation, error) {
+	state := req.Params.RequestState
+	if state == "" && len(req.Params.InputResponses) == 0 {
+		return nil, nil
+	}
+	c.mu.Lock()
+	n := c.pending[state]
+	if n != nil && reflect.DeepEqual(n.input, in) {
+		delete(c.pending, state) // only one call can answer
+	} else {
+		n = nil
+	}
+	c.mu.Unlock()
+	if n == nil {
+		return nil, errors.New("the question about this command is no longer open; call run again without its answer")
+	}
+	answer, _ := req.Params.InputResponses[questionName].(*mcp.ElicitResult)
+	select {
+	case n.answers <- answer: // nil denies the command
+	case <-n.done:
+	case <-ctx.Done():
+		n.cancel()
+	}
+	return n, nil
+}

@@ -1,0 +1,71 @@
+package mcpserver
+
+// Errors as results of tools: what went wrong, and the next step for the model.
+
+import (
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+// maxErrorText bounds the text of an error, which may quote arguments.
+const maxErrorText = 2 << 10
+
+// advised is an error with the model's next step.
+type advised struct{ error }
+
+func (e advised) Unwrap() error { return e.error }
+func (e advised) Error() string {
+	return shorten(e.error.Error(), maxErrorText) + "\n" + nextStep(e.error)
+}
+
+// advice returns err with the model's next step, or nil.
+func advice(err error) error {
+	if err == nil {
+		return nil
+	}
+	return advised{err}
+}
+
+func nextStep(err error) string {
+	e, _ := errors.AsType[*acpterm.Error](err)
+	switch {
+	case errors.Is(err, acpterm.ErrDenied):
+		return "Do not try to run the same thing in another way. Choose a command that is allowed, or tell the user " +
+			"which command you need and why."
+	case errors.Is(err, acpterm.ErrTerminalNotFound):
+		return "Call list to see the ids of this session's commands."
+	case errors.Is(err, acpterm.ErrCommandNotFound), errors.Is(err, acpterm.ErrNotExecutable):
+		return "Check the name of the program, or pass a path. For a shell line, leave out args."
+	case errors.Is(err, acpterm.ErrQuota) && e != nil && (e.Quota == "terminals" || e.Quota == "session_terminals" ||
+		e.Quota == "output_bytes"):
+		return "Call list, and release the commands that you no longer need. Then try again."
+	case errors.Is(err, acpterm.ErrQuota):
+		return "Wait a moment, and try again."
+	case errors.Is(err, acpterm.ErrInvalidParams) && e != nil && e.Field == "cwd":
+		return "Pass an existing directory as cwd, or leave it out."
+	case errors.Is(err, acpterm.ErrInvalidParams):
+		return "Correct the arguments, and try again."
+	case errors.Is(err, acpterm.ErrSurvivors):
+		return "Tell the user that these processes are still running. Calling kill again may help."
+	case errors.Is(err, acpterm.ErrConnectionLost):
+		return "The command may still be running on the other machine. Run it again if that is safe."
+	case errors.Is(err, acpterm.ErrCancelled), errors.Is(err, acpterm.ErrClosing),
+		errors.Is(err, acpterm.ErrSessionNotFound):
+		return "Nothing more can be done in this session if it is ending. Otherwise, try again."
+	case errors.Is(err, acpterm.ErrExitLost):
+		return "Its output can still be read."
+	}
+	return "Tell the user about this error if it happens again."
+}
+
+func textOf(r *mcp.CallToolResult) (all string) {
+	for _, c := range r.Content {
+		if c, ok := c.(*mcp.TextContent); ok {
+			all += c.Text
+		}
+	}
+	return all
+}

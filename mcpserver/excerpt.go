@@ -1,0 +1,278 @@
+package mcpserver
+
+// Excerpts of output for results, from an offset on. Offsets count the bytes that the command wrote.
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
+)
+
+// show says which part of long output an excerpt shows.
+type show int
+
+const (
+	showEnds  show = iota // the beginning and the end
+	showStart             // the beginning, to read on from there
+	showEnd
+)
+
+const (
+	// headShare is the part of an excerpt, as 1/headShare, that shows the beginning.
+	headShare = 4
+	// maxHidden is how many bytes of an escape sequence are left out without a mark. An unfinished one hides everything.
+	maxHidden = 1 << 10
+	// leadIn is how much output before the offset is read, to know of an escape sequence that begins there.
+	leadIn = 1 << 10
+)
+
+// excerpt is a part of a terminal's output.
+type excerpt struct {
+	text    string
+	offset  int64 // where the text begins
+	next    int64 // where to read on
+	omitted int64 // bytes left out between offset and next, which can be read
+	lost    int64 // bytes dropped by the terminal
+	more    bool  // there is output after next
+}
+
+// readOutput returns an excerpt of the output from an offset on, with at most about limit bytes of text. A negative
+// offset counts from the end. readOutput does not wait for output.
+func readOutput(t *acpterm.Terminal, offset int64, limit int, part show) excerpt {
+	total := t.OutputTotal()
+	if offset < 0 {
+		offset += total
+	}
+	offset = min(max(offset, 0), total)
+	size := min(max(limit/16, 64), 4<<10)
+	if t.HasPTY() {
+		return screenOutput(t, offset, total, limit, part, size)
+	}
+	e := collect(outputPieces(t, offset, total, size), offset, limit, part, true)
+	e.more = e.next < total
+	return e
+}
+
+// screenOutput is readOutput for a PTY, whose text differs from the written bytes: it shows all of the text if anything
+// was written after the offset.
+func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show, size int) excerpt {
+	if offset > 0 && offset == total {
+		return excerpt{offset: total, next: total}
+	}
+	text := t.Output().Output
+	pieces := func(yield func(piece) bool) {
+		s := splitter{size: size, at: 0}
+		_ = s.add(text, yield) && s.end(yield)
+	}
+	e := collect(pieces, 0, limit, part, false)
+	e.next = total
+	return e
+}
+
+// piece is a line of output, or a part of a long one.
+type piece struct {
+	from, to int64
+	text     string
+	lost     bool // text is a mark for bytes dropped by the terminal
+}
+
+// collect joins pieces to an excerpt.
+func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumable bool) excerpt {
+	e := excerpt{offset: offset, next: offset}
+	headLimit := limit / headShare
+	switch part {
+	case showStart:
+		headLimit = limit
+	case showEnd:
+		headLimit = 0
+	}
+	var head strings.Builder
+	var tail []piece
+	var omitted piece // the range to leave out
+	inHead, tailSize := true, 0
+	for p := range pieces {
+		if inHead = inHead && head.Len()+len(p.text) <= headLimit; inHead {
+			head.WriteString(p.text)
+		} else if part == showStart {
+			break
+		} else {
+			tail = append(tail, p)
+			tailSize += len(p.text)
+		}
+		e.next = p.to
+		if p.lost {
+			e.lost += p.to - p.from
+		}
+		for tailSize > limit-headLimit {
+			if omitted.to == 0 {
+				omitted.from = tail[0].from
+			}
+			omitted.to = tail[0].to
+			tailSize -= len(tail[0].text)
+			tail = tail[1:]
+		}
+	}
+	if e.omitted = omitted.to - omitted.from; e.omitted > 0 {
+		endLine(&head)
+		fmt.Fprintf(&head, "[… %d bytes omitted", e.omitted)
+		if resumable {
+			fmt.Fprintf(&head, "; to read them, call output with offset %d and show \"start\"", omitted.from)
+		}
+		head.WriteString(" …]\n")
+	}
+	for _, p := range tail {
+		head.WriteString(p.text)
+	}
+	e.text = head.String()
+	return e
+}
+
+func endLine(b *strings.Builder) {
+	if text := b.String(); text != "" && !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+// outputPieces returns the pieces of the output between two offsets.
+func outputPieces(t *acpterm.Terminal, offset, end int64, size int) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		s := splitter{size: size, at: offset}
+		if offset > 0 {
+			s.leadIn(t, offset)
+		}
+		for c := range t.Follow(&unwaiting{}, offset) {
+			if c.Offset > s.at && !s.gap(t, c.Offset, yield) {
+				return
+			}
+			if !s.add(c.Raw, yield) {
+				return
+			}
+			if c.End >= end {
+				break
+			}
+		}
+		s.end(yield)
+	}
+}
+
+// splitter splits output into pieces.
+type splitter struct {
+	size     int // the most bytes of a piece
+	at       int64
+	line     string // before at, unfinished
+	stripper display.ANSIStripper
+	hidden   int64 // bytes of escape sequences before line, without any text between
+}
+
+// leadIn reads the output just before an offset.
+func (s *splitter) leadIn(t *acpterm.Terminal, offset int64) {
+	for c := range t.Follow(&unwaiting{}, max(0, offset-leadIn)) {
+		s.stripper.Strip(c.Raw[:min(int64(len(c.Raw)), max(0, offset-c.Offset))])
+		if c.End >= offset {
+			return
+		}
+	}
+}
+
+// add splits raw. It returns false if yield did.
+func (s *splitter) add(raw string, yield func(piece) bool) bool {
+	for line := range strings.Lines(raw) {
+		for line != "" {
+			n := min(len(line), s.size-len(s.line))
+			if n < len(line) { // not in the middle of a character
+				for back := 0; back < utf8.UTFMax-1 && n > 0 && !utf8.RuneStart(line[n]); back++ {
+					n--
+				}
+			}
+			s.line, line = s.line+line[:n], line[n:]
+			s.at += int64(n)
+			if (line != "" || strings.HasSuffix(s.line, "\n")) && !s.flush(yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// flush yields the unfinished line.
+func (s *splitter) flush(yield func(piece) bool) bool {
+	if s.line == "" {
+		return true
+	}
+	p := piece{from: s.at - int64(len(s.line)), to: s.at, text: plainLine(s.stripper.Strip(s.line))}
+	if p.text == "" {
+		s.hidden += int64(len(s.line))
+	} else {
+		p.text = s.hiddenMark() + p.text
+	}
+	s.line = ""
+	return yield(p)
+}
+
+// hiddenMark returns a mark for a long escape sequence, or "".
+func (s *splitter) hiddenMark() (mark string) {
+	if s.hidden > maxHidden {
+		mark = fmt.Sprintf("[… %d bytes of escape sequences …]\n", s.hidden)
+	}
+	s.hidden = 0
+	return mark
+}
+
+// end yields the rest.
+func (s *splitter) end(yield func(piece) bool) bool {
+	if !s.flush(yield) {
+		return false
+	}
+	mark := s.hiddenMark()
+	return mark == "" || yield(piece{from: s.at, to: s.at, text: mark})
+}
+
+// gap yields pieces for output before the offset to, which Follow has dropped: the part in Terminal.Head, and a mark.
+func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bool {
+	head, end := t.Head()
+	exact := int64(len(head)) == end // otherwise U+FFFD has shifted the offsets
+	if end = min(end, to); exact && s.at < end && !s.add(head[s.at:end], yield) {
+		return false
+	}
+	if s.at == to {
+		return true
+	}
+	newline := ""
+	if s.line != "" {
+		newline = "\n"
+	}
+	if !s.flush(yield) {
+		return false
+	}
+	p := piece{from: s.at, to: to, lost: true}
+	p.text = fmt.Sprintf("%s[… %d bytes are no longer kept …]\n", newline, p.to-p.from)
+	s.at, s.stripper = to, display.ANSIStripper{}
+	return yield(p)
+}
+
+// unwaiting is a context that ends when its Done method is called. With it, Follow yields the existing output, and stops
+// instead of waiting for more.
+type unwaiting struct{ waited bool }
+
+func (u *unwaiting) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (u *unwaiting) Value(any) any               { return nil }
+
+func (u *unwaiting) Done() <-chan struct{} {
+	u.waited = true
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+func (u *unwaiting) Err() error {
+	if u.waited {
+		return context.Canceled
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+//go:build unix
+
+package mcpserver
+
+// Excerpts of output.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+func TestLongOutputShowsHeadAndTailAndMarksTheCut(t *testing.T) {
+	s := connect(t, newServer(t, nil, &Options{MaxText: 4096}), nil)
+	r, text := call[commandResult](t, s, "run", object{"command": "seq 1 20000"})
+	require.True(t, strings.HasPrefix(r.Output, "1\n2\n3\n"), r.Output)
+	require.True(t, strings.HasSuffix(r.Output, "\n19999\n20000\n"), r.Output)
+	mark := fmt.Sprintf("\n[… %d bytes omitted; to read them, call output with offset ", r.OmittedBytes)
+	require.Equal(t, 1, strings.Count(r.Output, mark), r.Output)
+	require.Less(t, len(text), 4096+512)
+
+	var from int64
+	_, after, _ := strings.Cut(r.Output, mark)
+	fmt.Sscan(after, &from)
+	shown := strings.Index(r.Output, "[…")
+	require.EqualValues(t, shown, from) // the head is as it was written
+	require.EqualValues(t, r.NextOffset, len(r.Output)-strings.Count(r.Output, mark)*markLength(r.Output)+int(r.OmittedBytes))
+	more, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": from, "show": "start"})
+	last := strings.Fields(r.Output[:shown])
+	var n int
+	fmt.Sscan(last[len(last)-1], &n)
+	require.True(t, strings.HasPrefix(more.Output, fmt.Sprintf("%d\n%d\n", n+1, n+2)), more.Output)
+}
+
+// markLength returns the length of the mark in an output.
+func markLength(output string) int {
+	from := strings.Index(output, "[…")
+	return strings.Index(output[from:], "\n") + 1
+}
+
+func TestOutputCanBeReadInPartsWithoutGaps(t *testing.T) {
+	s := connect(t, newServer(t, nil, &Options{MaxText: 1024}), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": `i=0; while [ $i -lt 500 ]; do printf '%s äöü€😀' $i; i=$((i+1)); done`})
+	want := ""
+	for i := range 500 {
+		want += fmt.Sprintf("%d äöü€😀", i)
+	}
+	got, offset := "", int64(0)
+	for {
+		p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": offset, "show": "start"})
+		got += p.Output
+		require.Equal(t, offset, p.Offset)
+		require.Zero(t, p.OmittedBytes)
+		offset = p.NextOffset
+		if !p.More {
+			break
+		}
+		require.NotEmpty(t, p.Output)
+	}
+	require.Equal(t, want, got)
+	require.EqualValues(t, len(want), offset)
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": -4})
+	require.Equal(t, "😀", p.Output)
+	p, _ = call[commandResult](t, s, "output", object{"id": r.ID, "offset": int64(1) << 60})
+	require.Equal(t, "", p.Output)
+	require.Equal(t, offset, p.NextOffset)
+}
+
+func TestBeginningOfVeryLongOutputIsKept(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": "echo first; seq 1 2000000; echo last"})
+	require.True(t, strings.HasPrefix(r.Output, "first\n1\n"), r.Output)
+	require.True(t, strings.HasSuffix(r.Output, "\n2000000\nlast\n"), r.Output)
+	require.Positive(t, r.LostBytes+r.OmittedBytes)
+	require.Equal(t, int64(14888896+11), r.NextOffset)
+
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": 100000, "show": "start"})
+	require.Positive(t, p.LostBytes)
+	require.True(t, strings.HasPrefix(p.Output, fmt.Sprintf("[… %d bytes are no longer kept …]\n", p.LostBytes)), p.Output)
+}
+
+func TestCharactersAndSequencesSplitAcrossReadsStayWhole(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	// The command writes the halves on request, by means of a named pipe.
+	dir := t.TempDir()
+	r, _ := call[commandResult](t, s, "run", object{
+		"command": `mkfifo p; printf 'a\303'; cat p >/dev/null; printf '\244 \033[3'; cat p >/dev/null; printf '1mred\033[m'`,
+		"cwd":     dir, "wait_ms": 0,
+	})
+	step := func() { call[commandResult](t, s, "run", object{"command": ": >p", "cwd": dir}) }
+	wait := func(until string) commandResult {
+		w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": until})
+		require.True(t, *w.Matched)
+		return w
+	}
+	first := wait("a")
+	require.Equal(t, "a", first.Output)
+	require.EqualValues(t, 1, first.NextOffset)
+	step()
+	second := wait("ä ")
+	require.Equal(t, "aä ", second.Output) // whole, and without a piece of the sequence
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": first.NextOffset})
+	require.NotContains(t, p.Output, "[")
+	step()
+	call[commandResult](t, s, "wait", object{"id": r.ID})
+	rest, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": p.NextOffset})
+	require.Equal(t, "red", strings.TrimLeft(rest.Output, "ä "))
+	all, _ := call[commandResult](t, s, "output", object{"id": r.ID})
+	require.Equal(t, "aä red", all.Output)
+}
+
+func TestModelsReadPlainText(t *testing.T) {
+	for written, want := range map[string]string{
+		`\033[1;31mred\033[0m\r\n`:                 "red\n",
+		`10%%\r50%%\r100%%\n`:                      "100%\n",
+		`\033]0;title\007text`:                     "text",
+		`bo\bold x\bxx`:                            "bold xx",
+		`a\000b\001\tc`:                            "ab\tc",
+		`\377\376 bad`:                             "\uFFFD\uFFFD bad",
+		`\033]8;;http://a\033\\link\033]8;;\033\\`: "link",
+		``: "",
+	} {
+		s := connect(t, newServer(t, nil, nil), nil)
+		r, _ := call[commandResult](t, s, "run", object{"command": "printf '" + written + "'"})
+		require.Equal(t, want, r.Output, written)
+	}
+}
+
+func TestPTYShowsTheScreen(t *testing.T) {
+	pty := &acpterm.Options{Commands: acpterm.CommandOptions{PTY: &acpterm.PTYOptions{}}}
+	s := connect(t, newServer(t, pty, nil), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": `printf 'one\rTWO\033[1;8Hright\033[2Hnext'`})
+	require.Equal(t, "TWO    right\nnext", strings.TrimSpace(r.Output))
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": r.NextOffset})
+	require.Empty(t, p.Output)
+	require.Equal(t, r.NextOffset, p.NextOffset)
+}

@@ -1,0 +1,76 @@
+package mcpserver
+
+// Bounds for a client that sends too much, before its calls reach the tools.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxCalls is the most concurrent requests of a session.
+	maxCalls = 256
+	// maxArguments is the most bytes of a call's arguments.
+	maxArguments = 1 << 20
+	// maxQuestions is the most unanswered questions of a session that have outlived their call.
+	maxQuestions = 64
+)
+
+// guard is middleware. It refuses calls beyond the bounds, and completes the errors that the SDK finds in arguments: it
+// adds the next step, and shortens the text, which quotes the arguments.
+func (c *session) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		params, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
+		select {
+		case c.calls <- struct{}{}:
+			defer func() { <-c.calls }()
+		default:
+			err := fmt.Errorf("more than %d calls are pending", maxCalls)
+			if isCall {
+				return refused(fmt.Errorf("%w; wait for some of them", err)), nil
+			}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+		}
+		if isCall && len(params.Arguments) > maxArguments {
+			return refused(fmt.Errorf("the arguments are longer than %d bytes; pass a file instead", maxArguments)), nil
+		}
+		if isCall {
+			params.Arguments = dropNulls(params.Arguments)
+		}
+		result, err := next(ctx, method, req)
+		if call, ok := result.(*mcp.CallToolResult); ok && call != nil && call.IsError {
+			if _, ok := errors.AsType[advised](call.GetError()); !ok {
+				call.Content = text(shorten(textOf(call), maxErrorText) + "\nCorrect the arguments, and try again.").Content
+			}
+		}
+		return result, err
+	}
+}
+
+// dropNulls returns arguments without those that are null: agents send that for optional ones. It returns anything but
+// an object unchanged.
+func dropNulls(arguments json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if !bytes.Contains(arguments, []byte("null")) || json.Unmarshal(arguments, &members) != nil || members == nil {
+		return arguments
+	}
+	maps.DeleteFunc(members, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return arguments
+	}
+	return rest
+}
+
+func refused(err error) *mcp.CallToolResult {
+	r := new(mcp.CallToolResult)
+	r.SetError(err)
+	return r
+}

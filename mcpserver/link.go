@@ -1,0 +1,145 @@
+package mcpserver
+
+// MCP sessions over HTTP: when they are opened, when they are idle, and what ends them. The SDK serves them.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A link is an MCP session of an entry.
+type link struct {
+	entry   *Entry
+	session *session
+	done    chan struct{} // closed when everything has been released
+
+	// Guarded by entry.mu.
+	requests int         // open HTTP requests
+	idle     *time.Timer // runs while requests is zero
+}
+
+// serve serves a request with the entry's token.
+func (e *Entry) serve(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("Mcp-Session-Id")
+	switch {
+	case id == "" && r.Method == http.MethodPost:
+		e.serveFirst(w, r)
+	case id == "":
+		e.handler.ServeHTTP(w, r) // which refuses it
+	default:
+		e.serveNext(w, r, id)
+	}
+}
+
+// serveFirst serves a request that opens an MCP session.
+func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
+	k, err := e.open()
+	switch {
+	case errors.Is(err, errRevoked):
+		refuse(w, err.Error(), http.StatusUnauthorized)
+		return
+	case errors.Is(err, errSessions):
+		http.Error(w, err.Error(), http.StatusTooManyRequests)
+		return
+	case err != nil:
+		http.Error(w, "no session can be opened", http.StatusServiceUnavailable)
+		return
+	}
+	defer e.settle(k)
+	e.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, k.session.server)))
+}
+
+// settle is called after the first request of a session. It ends the session of the Manager and the SDK's session when
+// either of them ends.
+func (e *Entry) settle(k *link) {
+	transport := k.transport()
+	if transport == nil { // it was not initialized, or is over
+		k.session.close()
+		e.remove(k)
+		return
+	}
+	stop := context.AfterFunc(k.session.ctx, func() { transport.Close() })
+	go func() {
+		transport.Wait()
+		stop()
+		k.session.close()
+		e.remove(k)
+	}()
+	k.end()
+}
+
+// serveNext serves a request of an MCP session.
+func (e *Entry) serveNext(w http.ResponseWriter, r *http.Request, id string) {
+	k := e.find(id)
+	if k == nil || !k.begin() {
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	defer k.end()
+	if r.Method == http.MethodDelete {
+		// The SDK would wait for pending calls first, which may be waiting for commands.
+		k.session.close()
+		<-k.done // soon, because no call has anything left to wait for
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	e.handler.ServeHTTP(w, r)
+}
+
+// find returns the link of an MCP session ID, or nil.
+func (e *Entry) find(id string) *link {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k := range e.links {
+		if t := k.transport(); t != nil && t.ID() == id {
+			return k
+		}
+	}
+	return nil
+}
+
+// transport returns the SDK's session, or nil if it has not begun or is over.
+func (k *link) transport() *mcp.ServerSession {
+	for t := range k.session.server.Sessions() {
+		return t
+	}
+	return nil
+}
+
+// begin counts a request, so that the session is not idle. It reports false if the session is ending.
+func (k *link) begin() bool {
+	k.entry.mu.Lock()
+	defer k.entry.mu.Unlock()
+	if k.session.ctx.Err() != nil {
+		return false
+	}
+	if k.idle != nil {
+		k.idle.Stop()
+	}
+	k.requests++
+	return true
+}
+
+// end is called after a request, and starts the timer of idle sessions. The SDK's SessionTimeout would also end sessions
+// whose client is listening for messages.
+func (k *link) end() {
+	k.entry.mu.Lock()
+	defer k.entry.mu.Unlock()
+	if k.requests--; k.requests == 0 && k.session.ctx.Err() == nil {
+		k.idle = time.AfterFunc(k.entry.listener.options.IdleTimeout, k.expire)
+	}
+}
+
+// expire closes an idle session.
+func (k *link) expire() {
+	k.entry.mu.Lock()
+	busy := k.requests > 0
+	k.entry.mu.Unlock()
+	if !busy {
+		k.session.close()
+	}
+}

@@ -1,0 +1,172 @@
+package mcpserver
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+// transports are the two ways in which an agent can connect.
+var transports = map[string]string{"http": agentHTTP, "stdio": agentStdio}
+
+func TestAgentsRunCommands(t *testing.T) {
+	for name, agent := range transports {
+		t.Run(name, func(t *testing.T) {
+			f := newFront(t, nil, ListenOptions{})
+			s := f.connect(f.entry(agent))
+			r, _ := call[commandResult](t, s, "run", object{"command": "echo one; exit 3"})
+			require.Equal(t, "one\n", r.Output)
+			require.Equal(t, uint32(3), *r.ExitCode)
+		})
+	}
+}
+
+func TestEndOfClientReleasesTerminals(t *testing.T) {
+	for name, agent := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t, blocking, ListenOptions{})
+			e := f.entry(agent)
+			s, other := f.connect(e), f.connect(e)
+			mine, others := f.start(s), f.start(other)
+			require.NoError(t, s.Close())
+			f.released(mine)
+			require.Equal(t, acpterm.StateRunning, others.Info().State)
+		})
+	}
+}
+
+func TestCloseOfEntryEndsItsSessions(t *testing.T) {
+	for name, agent := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t, blocking, ListenOptions{})
+			e, kept := f.entry(agent), f.entry(agent)
+			s, other := f.connect(e), f.connect(kept)
+			f.start(s)
+			f.start(s)
+			others := f.start(other)
+			waits := make(chan error, 1)
+			go func() {
+				_, err := s.CallTool(t.Context(), &mcp.CallToolParams{
+					Name: "run", Arguments: object{"command": "serve", "args": []string{}, "wait_ms": 600_000},
+				})
+				waits <- err
+			}()
+			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 4 }, 10*time.Second, time.Millisecond)
+
+			require.NoError(t, e.Close())
+			require.Equal(t, []*acpterm.Terminal{others}, f.manager.Terminals())
+			<-waits
+			require.Error(t, s.Ping(t.Context(), nil))
+			require.NoError(t, other.Ping(t.Context(), nil))
+			require.NoError(t, e.Close())
+		})
+	}
+}
+
+func TestCloseOfServerEndsSessions(t *testing.T) {
+	for name, agent := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t, blocking, ListenOptions{})
+			e := f.entry(agent)
+			s := f.connect(e)
+			f.start(s)
+			require.NoError(t, f.server.Close())
+			require.Empty(t, f.manager.Terminals())
+			require.Error(t, s.Ping(t.Context(), nil))
+			require.NoError(t, e.Close())
+		})
+	}
+}
+
+func TestCloseOfListener(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	for _, agent := range transports {
+		f.start(f.connect(f.entry(agent)))
+	}
+	require.NoError(t, f.listener.Close())
+	require.Empty(t, f.manager.Terminals())
+	_, err := f.server.Entry(f.listener, "", []byte(agentHTTP))
+	require.Error(t, err)
+	_, err = f.server.Entry(f.listener, "", []byte(agentStdio))
+	require.Error(t, err)
+	require.NoError(t, f.listener.Close())
+}
+
+func TestDeleteDoesNotWaitForCalls(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentHTTP)
+	id := f.initialize(e)
+	r := f.request(e, "POST", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run",`+
+		`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`)
+	r.Header.Set("Mcp-Session-Id", id)
+	answered := make(chan struct{})
+	go func() {
+		f.send(r)
+		close(answered)
+	}()
+	require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, 10*time.Second, time.Millisecond)
+	r = f.request(e, "DELETE", "")
+	r.Header.Set("Mcp-Session-Id", id)
+	require.Equal(t, http.StatusNoContent, f.status(r))
+	require.Empty(t, f.manager.Terminals())
+	<-answered
+	require.Equal(t, http.StatusNotFound, f.status(r))
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{IdleTimeout: 2 * time.Second})
+	e := f.entry(agentHTTP)
+	listening := f.connect(e)
+	kept := f.start(listening)
+	transport := f.transport(e)
+	transport.DisableStandaloneSSE = true
+	s := f.connectTo(transport)
+	f.released(f.start(s))
+	require.Error(t, s.Ping(t.Context(), nil))
+	require.Equal(t, acpterm.StateRunning, kept.Info().State)
+	require.NoError(t, listening.Ping(t.Context(), nil))
+}
+
+func TestIPv6(t *testing.T) {
+	t.Parallel()
+	probe, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6")
+	}
+	probe.Close()
+	f := newFront(t, blocking, ListenOptions{Addr: "[::1]:0"})
+	require.NoError(t, f.connect(f.entry(agentHTTP)).Ping(t.Context(), nil))
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for _, addr := range []string{
+		":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "localhost:0", "example.com:80", "127.0.0.1", "[::ffff:192.0.2.1]:0", "x",
+	} {
+		_, err := Listen(&ListenOptions{Addr: addr})
+		require.ErrorContains(t, err, "ListenOptions.Addr", addr)
+	}
+	for option, options := range map[string]ListenOptions{
+		"Relay": {Relay: "relay"}, "MaxSessions": {MaxSessions: -1}, "MaxBody": {MaxBody: -1},
+		"IdleTimeout": {IdleTimeout: -1},
+	} {
+		_, err := Listen(&options)
+		require.ErrorContains(t, err, "ListenOptions."+option)
+	}
+	l, err := Listen(nil)
+	require.NoError(t, err)
+	_, err = Listen(&ListenOptions{Addr: l.addr})
+	require.Error(t, err)
+	require.NoError(t, l.Close())
+}

@@ -1,0 +1,177 @@
+package mcpserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/mcpserver/internal/relay"
+)
+
+// valueOf returns a variable of an entry for stdio.
+func valueOf(e *Entry, name string) string {
+	for _, v := range e.Env {
+		if v.Name == name {
+			return v.Value
+		}
+	}
+	return ""
+}
+
+// setValue replaces a variable of an entry for stdio.
+func setValue(e *Entry, name, value string) {
+	for i := range e.Env {
+		if e.Env[i].Name == name {
+			e.Env[i].Value = value
+		}
+	}
+}
+
+// exchange runs a relay, writes input to it and does not close its standard input before it exits. It returns the error
+// of the process, with what the relay said.
+func exchange(cmd *exec.Cmd, input string) error {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	defer stdin.Close()
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	io.WriteString(stdin, input)
+	if err := cmd.Wait(); err != nil {
+		return errors.New(err.Error() + ": " + said.String())
+	}
+	return nil
+}
+
+func TestRelayProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "acpterm-mcp-relay")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-o", path, "./cmd/acpterm-mcp-relay").CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Setenv("PATH", filepath.Dir(path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	f := newFront(t, blocking, ListenOptions{Relay: path})
+	f.listener.options.Relay = "" // found in PATH
+	e := f.entry(agentStdio)
+	require.Equal(t, path, e.Command)
+	r, _ := call[commandResult](t, f.connect(e), "run", object{"command": "hello", "args": []string{}})
+	require.Equal(t, "hello\n", r.Output)
+
+	said, err := exec.Command(path).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), "started by agents")
+}
+
+func TestRelayHidesItsSecret(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	token := valueOf(e, relay.TokenVariable)
+	require.Len(t, token, 26)
+	require.NotContains(t, strings.Join(append(e.Args, e.Command), " "), token)
+}
+
+func TestRelayWithWrongToken(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	closed, wrong, short := f.entry(agentStdio), f.entry(agentStdio), f.entry(agentStdio)
+	require.NoError(t, closed.Close())
+	setValue(wrong, relay.TokenVariable, strings.Repeat("A", 26))
+	setValue(short, relay.TokenVariable, "x")
+	for _, e := range []*Entry{closed, wrong, short} {
+		err := exchange(relayCommand(e), initializeRequest+"\n")
+		require.ErrorContains(t, err, "exit status 1")
+		require.NotContains(t, err.Error(), valueOf(e, relay.TokenVariable)+"\n")
+	}
+	gone := f.entry(agentStdio)
+	setValue(gone, relay.SocketVariable, filepath.Join(t.TempDir(), "s"))
+	require.ErrorContains(t, exchange(relayCommand(gone), ""), "connect to the client")
+}
+
+func TestRelayHalfCloses(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	cmd := relayCommand(f.entry(agentStdio))
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	responses := bufio.NewScanner(stdout)
+	_, err = io.WriteString(stdin, initializeRequest+"\n")
+	require.NoError(t, err)
+	require.True(t, responses.Scan())
+	require.Contains(t, responses.Text(), `"serverInfo"`)
+	require.NoError(t, stdin.Close())
+	require.False(t, responses.Scan())
+	require.NoError(t, cmd.Wait())
+}
+
+func TestRelayEndsWithTheHost(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	cmd := relayCommand(e)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close() // later
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(stdin, initializeRequest+"\n")
+	require.NoError(t, err)
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	require.NoError(t, cmd.Wait())
+}
+
+func TestKilledAgentLeavesNoProcess(t *testing.T) {
+	leaktest.NeedsAsking(t)
+	f := newFront(t, nil, ListenOptions{})
+	encoded, err := json.Marshal(f.entry(agentStdio))
+	require.NoError(t, err)
+	mark := leaktest.NewMark()
+	cmd := exec.Command(os.Args[0], "child", "agent", string(encoded))
+	cmd.Env = append(os.Environ(), mark)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	terminals := f.manager.Terminals()
+	require.Len(t, terminals, 1)
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	f.released(terminals[0])
+	require.Eventually(t, func() bool { return len(leaktest.Processes(mark)) == 0 }, 20*time.Second, time.Millisecond)
+}
+
+func TestKilledRelayLeavesNoProcess(t *testing.T) {
+	f := newFront(t, nil, ListenOptions{})
+	cmd := relayCommand(f.entry(agentStdio))
+	s := f.connectTo(&mcp.CommandTransport{Command: cmd})
+	r, _ := call[commandResult](t, s, "run", object{"command": "sleep", "args": []string{"1000"}, "wait_ms": 0})
+	terminal := f.terminal(r.ID)
+	require.NoError(t, cmd.Process.Kill())
+	f.released(terminal)
+}

@@ -1,0 +1,69 @@
+package mcpserver
+
+// Relays: programs that an agent starts as an MCP server over stdio, and that connect the agent to this process.
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/acpterm/acpterm/mcpserver/internal/relay"
+)
+
+// RunRelay turns the process into a relay if an agent started it as one, and then does not return. Otherwise, it returns
+// immediately. A host whose executable is ListenOptions.Relay calls it first in main:
+//
+//	func main() {
+//		mcpserver.RunRelay()
+//		...
+func RunRelay() { relay.Main() }
+
+// acceptRelays serves relays until the socket is closed. Only so many may be connected without having sent a token.
+func (l *Listener) acceptRelays(s *socket) {
+	unadmitted := make(chan struct{}, maxUnadmitted)
+	for {
+		conn, err := s.Accept()
+		if err != nil {
+			return
+		}
+		select {
+		case unadmitted <- struct{}{}:
+			l.busy.Go(func() {
+				defer conn.Close()
+				e := l.admitRelay(conn)
+				<-unadmitted
+				if e != nil {
+					e.serveRelay(conn)
+				}
+			})
+		default:
+			conn.Close()
+		}
+	}
+}
+
+// admitRelay reads a relay's token and returns its entry, or nil.
+func (l *Listener) admitRelay(conn net.Conn) *Entry {
+	if checkPeer(conn) != nil {
+		return nil
+	}
+	conn.SetReadDeadline(time.Now().Add(headerTimeout))
+	token, err := relay.ReadToken(conn)
+	conn.SetReadDeadline(time.Time{})
+	if err != nil {
+		return nil
+	}
+	return l.find(token)
+}
+
+// serveRelay serves one MCP session, until either side ends it.
+func (e *Entry) serveRelay(conn net.Conn) {
+	k, err := e.open()
+	if err != nil {
+		return
+	}
+	defer e.remove(k)
+	defer k.session.close()
+	defer context.AfterFunc(k.session.ctx, func() { conn.Close() })()
+	k.session.server.Run(context.Background(), relayTransport{conn, int(e.listener.options.MaxBody)})
+}

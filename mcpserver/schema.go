@@ -1,0 +1,192 @@
+package mcpserver
+
+// The arguments and the results of the tools. The SDK derives their schemas from these types.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+type runInput struct {
+	Command      string            `json:"command"`
+	Args         []string          `json:"args,omitempty"`
+	Cwd          string            `json:"cwd,omitempty"`
+	Env          map[string]string `json:"env,omitempty"`
+	Description  string            `json:"description,omitempty"`
+	WaitMS       *int64            `json:"wait_ms,omitempty"`
+	KillOnCancel bool              `json:"kill_on_cancel,omitempty"`
+	MaxBytes     int               `json:"max_bytes,omitempty"`
+}
+
+func runSchema() *jsonschema.Schema {
+	return schema[runInput](map[string]string{
+		"command":     `A shell line such as "npm test 2>&1 | tail", or the name or path of a program if args are given.`,
+		"args":        "Arguments for the program. With them, no shell is used.",
+		"cwd":         "The working directory. A relative path refers to the default directory.",
+		"env":         "Environment variables to set.",
+		"description": "What the command is for, in a few words. It is returned by list, and recorded with the command.",
+		"wait_ms": "How long to wait for the command to end, in milliseconds. The default is 30000. With 0, run returns " +
+			"as soon as the command has started: use that for servers.",
+		"kill_on_cancel": "Whether to kill the command if this call is cancelled while it waits.",
+		"max_bytes":      aboutMaxBytes,
+	})
+}
+
+const (
+	aboutID       = "The id of the command, as returned by run."
+	aboutMaxBytes = "The most bytes of output to return. It can only lower the server's limit."
+)
+
+type waitInput struct {
+	ID          string `json:"id"`
+	WaitMS      *int64 `json:"wait_ms,omitempty"`
+	Until       string `json:"until,omitempty"`
+	UntilRegexp string `json:"until_regexp,omitempty"`
+	Offset      int64  `json:"offset,omitempty"`
+	MaxBytes    int    `json:"max_bytes,omitempty"`
+}
+
+func waitSchema() *jsonschema.Schema {
+	return schema[waitInput](map[string]string{
+		"id":           aboutID,
+		"wait_ms":      "The longest time to wait, in milliseconds. The default is 30000.",
+		"until":        "Text to wait for. It must be within one line of the output from offset on.",
+		"until_regexp": "A regular expression (RE2) to wait for. It is matched against each line from offset on.",
+		"offset": "Where to begin with the output, usually next_offset of an earlier result. The default is 0, the " +
+			"beginning. A negative offset counts from the end.",
+		"max_bytes": aboutMaxBytes,
+	})
+}
+
+type outputInput struct {
+	ID       string `json:"id"`
+	Offset   int64  `json:"offset,omitempty"`
+	Show     string `json:"show,omitempty"`
+	MaxBytes int    `json:"max_bytes,omitempty"`
+}
+
+func outputSchema() *jsonschema.Schema {
+	s := schema[outputInput](map[string]string{
+		"id": aboutID,
+		"offset": "Where to begin, usually next_offset of an earlier result. The default is 0, the beginning. A negative " +
+			"offset counts from the end.",
+		"show": "What to show if the output is too long: its ends (the default), its start to read on without a gap, or " +
+			"its end.",
+		"max_bytes": aboutMaxBytes,
+	})
+	s.Properties["show"].Enum = []any{"ends", "start", "end"}
+	return s
+}
+
+type idInput struct {
+	ID string `json:"id"`
+}
+
+func idSchema() *jsonschema.Schema { return schema[idInput](map[string]string{"id": aboutID}) }
+
+type listInput struct{}
+
+// commandResult is the state of a command, and an excerpt of its output.
+type commandResult struct {
+	ID           string  `json:"id"`
+	State        string  `json:"state"`
+	ExitCode     *uint32 `json:"exit_code,omitempty"`
+	Signal       string  `json:"signal,omitempty"`
+	EndedBy      string  `json:"ended_by,omitempty"`
+	RunMS        int64   `json:"run_ms"`
+	Matched      *bool   `json:"matched,omitempty"`
+	MatchedLine  string  `json:"matched_line,omitempty"`
+	Output       string  `json:"output"`
+	Offset       int64   `json:"offset"`
+	NextOffset   int64   `json:"next_offset"`
+	OmittedBytes int64   `json:"omitted_bytes,omitempty"`
+	LostBytes    int64   `json:"lost_bytes,omitempty"`
+	More         bool    `json:"more,omitempty"`
+}
+
+func commandSchema() *jsonschema.Schema {
+	s := schema[commandResult](map[string]string{
+		"id":            "The id of the command, for the other tools.",
+		"state":         "Whether the command is running or has ended.",
+		"exit_code":     "The exit code, if the command has exited.",
+		"signal":        "The signal that ended the command, if one did, such as SIGTERM.",
+		"ended_by":      `Why the command has ended: "finished" by itself, "killed", "timed_out" and so on.`,
+		"run_ms":        "How long the command has been running, in milliseconds.",
+		"matched":       "Whether a line matched, if the call waited for one.",
+		"matched_line":  "The line that matched.",
+		"output":        "Output without escape sequences and overwritten text. Each cut is marked.",
+		"offset":        "Where output begins, in bytes written by the command.",
+		"next_offset":   "Where to read on.",
+		"omitted_bytes": "The number of bytes left out of the middle.",
+		"lost_bytes":    "The number of bytes that are no longer kept.",
+		"more":          "Whether there is output at next_offset already.",
+	})
+	s.Properties["state"].Enum = states()
+	return s
+}
+
+func states() []any { return []any{"starting", "running", "ended"} }
+
+type releaseResult struct {
+	ID string `json:"id"`
+}
+
+func releaseSchema() *jsonschema.Schema {
+	return schema[releaseResult](map[string]string{"id": "The id, which is unknown from now on."})
+}
+
+type listResult struct {
+	Commands []listedCommand `json:"commands"`
+	Omitted  int             `json:"omitted,omitempty"`
+}
+
+type listedCommand struct {
+	ID          string  `json:"id"`
+	Command     string  `json:"command"`
+	Cwd         string  `json:"cwd,omitempty"`
+	Description string  `json:"description,omitempty"`
+	State       string  `json:"state"`
+	ExitCode    *uint32 `json:"exit_code,omitempty"`
+	Signal      string  `json:"signal,omitempty"`
+	RunMS       int64   `json:"run_ms"`
+	OutputBytes int64   `json:"output_bytes"`
+}
+
+func listSchema() *jsonschema.Schema {
+	s := schema[listResult](map[string]string{
+		"commands": "The commands, the oldest first.",
+		"omitted":  "The number of older commands that are not listed.",
+	})
+	s.Properties["commands"].Items.Properties["state"].Enum = states()
+	return s
+}
+
+// schema returns the schema of a type with descriptions of its properties. It panics if they do not fit: that is a
+// mistake in this file.
+func schema[T any](about map[string]string) *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil || len(about) != len(s.Properties) {
+		panic(fmt.Sprintf("%T has %d descriptions: %v", *new(T), len(about), err))
+	}
+	for name, property := range s.Properties {
+		property.Description = about[name]
+	}
+	withoutNull(s)
+	return s
+}
+
+// withoutNull removes null from the types in a schema: some models accept only one type. See dropNulls.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	for _, property := range s.Properties {
+		withoutNull(property)
+	}
+	withoutNull(s.Items)
+}

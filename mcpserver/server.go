@@ -1,0 +1,186 @@
+package mcpserver
+
+// The server: it opens a session of the Manager for each MCP session, and closes all of them.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Options configures a Server. The zero value is ready to use.
+type Options struct {
+	// Session specifies the options of every session, such as its roots and its policy. If nil, those of the Manager
+	// apply. In any case, HeadBytes is at least a quarter of MaxText, so that the beginning of long output can be shown.
+	Session *acpterm.SessionOptions
+
+	// MaxText is the maximum number of bytes of output in a result. Longer output is cut in the middle. The default is
+	// 16 KiB, and values below 1 KiB count as 1 KiB.
+	MaxText int
+
+	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to
+	// it. The default is 10 minutes. Note that many clients give up after a minute.
+	MaxWait time.Duration
+
+	// Instructions is shown to the model by most clients, after a few sentences about the tools.
+	Instructions string
+
+	// Version is the program's version, for the client. It may be empty.
+	Version string
+
+	// Logger receives what happens on the connections, at level Info and above. By default, nothing is logged.
+	Logger *slog.Logger
+}
+
+// The defaults and bounds of Options.
+const (
+	defaultMaxText = 16 << 10
+	minText        = 1 << 10
+	defaultMaxWait = 10 * time.Minute
+)
+
+func (o *Options) maxText() int {
+	if o.MaxText == 0 {
+		return defaultMaxText
+	}
+	return max(o.MaxText, minText)
+}
+
+func (o *Options) maxWait() time.Duration {
+	if o.MaxWait <= 0 {
+		return defaultMaxWait
+	}
+	return o.MaxWait
+}
+
+// A Server serves a Manager's terminals to MCP clients. Callers should call Close when done, before they close the
+// Manager.
+//
+// It is safe for concurrent use by multiple goroutines.
+type Server struct {
+	manager *acpterm.Manager
+	options Options
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]bool
+}
+
+// New returns a Server that runs commands using m. It makes a copy of opts, and uses the defaults if opts is nil.
+func New(m *acpterm.Manager, opts *Options) *Server {
+	s := &Server{manager: m, sessions: make(map[*session]bool)}
+	if opts != nil {
+		s.options = *opts
+	}
+	return s
+}
+
+// Run serves one MCP session on a transport, until the client ends it or ctx is done. When Run returns, the terminals
+// of the session have been released, and their processes are gone. It returns nil if the client ended the session, the
+// cause of ctx if it is done, and otherwise the error of the transport or an *acpterm.Error, for example of kind
+// ErrClosing after Close. Run may be called more than once, and concurrently.
+//
+// A client that does not read does not keep Run from returning once ctx is done. With a transport such as
+// mcp.StdioTransport, whose output cannot be closed, a goroutine may then remain in a write.
+func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
+	c, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, c.cancel)
+	defer stop()
+	err = c.serve(t)
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case c.ctx.Err() != nil:
+		err = closing("serve")
+	}
+	return errors.Join(err, c.close())
+}
+
+// unreadLimit is how long serve waits for a client to read, after the session was closed.
+const unreadLimit = 5 * time.Second
+
+// serve serves a session on a transport until either ends. If the session ends, its terminals are released first, even if
+// calls cannot return because the client does not read.
+func (c *session) serve(t mcp.Transport) error {
+	connected := &connection{Transport: t}
+	served := make(chan error, 1)
+	go func() { served <- c.server.Run(c.ctx, connected) }()
+	select {
+	case err := <-served:
+		return err
+	case <-c.ctx.Done():
+	}
+	c.close()
+	select { // idle calls have returned, and the SDK closes the connection
+	case err := <-served:
+		return err
+	case <-time.After(unreadLimit):
+	}
+	connected.close()
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(unreadLimit):
+		return nil
+	}
+}
+
+// connection is a transport that remembers its connection.
+type connection struct {
+	mcp.Transport
+	mu     sync.Mutex
+	opened mcp.Connection
+}
+
+func (c *connection) Connect(ctx context.Context) (mcp.Connection, error) {
+	opened, err := c.Transport.Connect(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opened = opened
+	return opened, err
+}
+
+// SupportsProtocolVersion implements mcp.ProtocolVersionSupporter, as the transport does.
+func (c *connection) SupportsProtocolVersion(version string) bool {
+	supporter, ok := c.Transport.(mcp.ProtocolVersionSupporter)
+	return !ok || supporter.SupportsProtocolVersion(version)
+}
+
+func (c *connection) close() {
+	c.mu.Lock()
+	opened := c.opened
+	c.mu.Unlock()
+	if opened != nil {
+		opened.Close()
+	}
+}
+
+// Close ends all sessions, releases their terminals and waits until the processes are gone. It returns the joined
+// errors of the releases. Later sessions are refused. Subsequent calls wait, too. The Manager stays open.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	all := make([]*session, 0, len(s.sessions))
+	for c := range s.sessions {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	errs := make([]error, len(all))
+	var ends sync.WaitGroup
+	for i, c := range all {
+		ends.Go(func() { errs[i] = c.close() })
+	}
+	ends.Wait()
+	return errors.Join(errs...)
+}
+
+func closing(op string) error { return &acpterm.Error{Op: op, Kind: acpterm.ErrClosing} }

@@ -1,0 +1,118 @@
+package mcpserver
+
+// An MCP session, which is one session of the Manager. Its ID is random, and never leaves the host.
+
+import (
+	"context"
+	"crypto/rand"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+// session is one MCP session.
+type session struct {
+	id      acpterm.SessionID
+	manager *acpterm.Manager
+	options *Options
+	dir     string // that relative working directories refer to, or empty
+	server  *mcp.Server
+	calls   chan struct{} // has an element for each call
+
+	ctx    context.Context // done when the session begins to close
+	cancel context.CancelFunc
+	close  func() error // releases the terminals, and waits until their trees are gone
+
+	mu      sync.Mutex
+	pending map[string]*creation // that wait for an answer, by the state that the client returns with it
+}
+
+// open opens a session. ctx applies only to this call.
+func (s *Server) open(ctx context.Context) (*session, error) {
+	if ctx.Err() != nil {
+		return nil, &acpterm.Error{Op: "open session", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
+	}
+	c := &session{
+		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
+		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
+	}
+	var options acpterm.SessionOptions
+	if s.options.Session != nil {
+		options = *s.options.Session
+	}
+	options.Commands.HeadBytes = max(options.Commands.HeadBytes, int64(s.options.maxText()/headShare))
+	c.dir = options.Commands.Dir
+	if c.dir == "" && len(options.Roots) > 0 {
+		c.dir = options.Roots[0]
+	}
+	if err := s.manager.OpenSession(c.id, &options); err != nil {
+		return nil, err
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.close = sync.OnceValue(func() error {
+		c.cancel()
+		err := s.manager.CloseSession(context.Background(), c.id)
+		s.mu.Lock()
+		delete(s.sessions, c)
+		s.mu.Unlock()
+		return err
+	})
+	c.server = mcp.NewServer(
+		&mcp.Implementation{Name: "acpterm", Title: "Terminals", Version: s.options.Version},
+		&mcp.ServerOptions{
+			Instructions: c.instructions(), Logger: s.options.Logger,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
+		})
+	c.server.AddReceivingMiddleware(c.guard)
+	c.addTools()
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.sessions[c] = true
+	}
+	s.mu.Unlock()
+	if closed {
+		c.close()
+		return nil, closing("open session")
+	}
+	return c, nil
+}
+
+// instructions returns text about all tools together, for the model.
+func (c *session) instructions() string {
+	text := "These tools run commands in terminals. run starts a command, waits for it for a while and returns its id. " +
+		"A command that is still running continues in the background: wait for it, read its output, or kill it. " +
+		"Standard input is at end of file, so use options that ask no questions. " +
+		"Long output is cut in the middle, and each cut is marked with the offset to read on from."
+	if c.dir != "" {
+		text += " Commands run in " + c.dir + " unless cwd says otherwise."
+	}
+	if c.options.Instructions != "" {
+		text += "\n\n" + c.options.Instructions
+	}
+	return text
+}
+
+// within returns a context that ends with ctx, and when the session begins to close.
+func (c *session) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// cwd returns the working directory for a request. Relative paths refer to c.dir, on the machine that runs commands.
+func (c *session) cwd(asked string) string {
+	switch {
+	case asked == "" || c.dir == "" || filepath.IsAbs(asked) || path.IsAbs(asked):
+		return asked
+	case strings.HasPrefix(c.dir, "/"):
+		return path.Join(c.dir, asked)
+	default:
+		return filepath.Join(c.dir, asked)
+	}
+}

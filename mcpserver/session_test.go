@@ -1,0 +1,146 @@
+//go:build unix
+
+package mcpserver
+
+// Sessions: they are apart, and leave nothing behind.
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+func TestSessionsDoNotSeeEachOther(t *testing.T) {
+	server := newServer(t, nil, nil)
+	one, two := connect(t, server, nil), connect(t, server, nil)
+	r, _ := call[commandResult](t, one, "run", object{"command": "sleep 1000", "wait_ms": 0})
+	for _, tool := range []string{"output", "wait", "kill", "release"} {
+		require.Contains(t, fails(t, two, tool, object{"id": r.ID}), "not found")
+	}
+	l, _ := call[listResult](t, two, "list", nil)
+	require.Empty(t, l.Commands)
+	w, _ := call[commandResult](t, one, "wait", object{"id": r.ID, "wait_ms": 0})
+	require.Equal(t, "running", w.State)
+}
+
+// stubborn is a command whose tree is hard to kill.
+const stubborn = "trap '' TERM; (setsid sh -c 'trap \"\" TERM HUP; sleep 1000' &) ; echo up; sleep 1000"
+
+// quick kills without waiting.
+func quick() *acpterm.Options {
+	return &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}}
+}
+
+// The Manager of newServer checks that no process is left; these tests end sessions while a call waits.
+func TestSessionEnds(t *testing.T) {
+	for name, end := range map[string]func(net.Conn, *Server, *acpterm.Manager, context.CancelFunc){
+		"by the client":  func(c net.Conn, _ *Server, _ *acpterm.Manager, _ context.CancelFunc) { c.Close() },
+		"by the context": func(_ net.Conn, _ *Server, _ *acpterm.Manager, cancel context.CancelFunc) { cancel() },
+		"by Close":       func(_ net.Conn, s *Server, _ *acpterm.Manager, _ context.CancelFunc) { s.Close() },
+		"by the Manager": func(_ net.Conn, _ *Server, m *acpterm.Manager, _ context.CancelFunc) { m.Close() },
+	} {
+		for _, version := range versions {
+			t.Run(name+" "+version, func(t *testing.T) {
+				m := acptermtest.NewManager(t, quick())
+				s := New(m, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				near, far := net.Pipe()
+				here, there := &mcp.IOTransport{Reader: near, Writer: near}, &mcp.IOTransport{Reader: far, Writer: far}
+				served := make(chan error, 1)
+				go func() { served <- s.Run(ctx, there) }()
+				waiting := make(chan bool, 1000)
+				client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, &mcp.ClientOptions{
+					ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+						waiting <- true
+					},
+				})
+				c, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+				require.NoError(t, err)
+				defer c.Close()
+				r, _ := call[commandResult](t, c, "run", object{"command": stubborn, "wait_ms": 0})
+				call[commandResult](t, c, "wait", object{"id": r.ID, "until": "up"})
+				waited := make(chan struct{})
+				go func() {
+					defer close(waited)
+					params := &mcp.CallToolParams{Name: "wait", Arguments: object{"id": r.ID, "wait_ms": 600_000}}
+					params.SetProgressToken(1)
+					c.CallTool(t.Context(), params)
+				}()
+				terminal := m.Terminals()[0]
+				<-waiting
+				end(near, s, m, cancel)
+				if name == "by the Manager" {
+					<-waited
+					c.Close()
+				}
+				err = <-served
+				switch name {
+				case "by the client", "by the Manager":
+					require.NoError(t, err)
+				case "by the context":
+					require.ErrorIs(t, err, context.Canceled)
+				default:
+					require.ErrorIs(t, err, acpterm.ErrClosing)
+				}
+				<-waited
+				<-terminal.Released()
+				require.Empty(t, m.Terminals())
+				require.NoError(t, s.Close())
+				require.ErrorIs(t, s.Run(t.Context(), there), acpterm.ErrClosing)
+			})
+		}
+	}
+}
+
+func TestLinesThatAreNoRequests(t *testing.T) {
+	s := newServer(t, nil, nil)
+	toServer, in := io.Pipe()
+	out, fromServer := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.Run(t.Context(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}) }()
+	replies := bufio.NewReader(out)
+	ask := func(line string) string {
+		_, err := io.WriteString(in, line+"\n")
+		require.NoError(t, err)
+		reply, err := replies.ReadString('\n')
+		require.NoError(t, err)
+		return reply
+	}
+	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"raw","version":"1"}}}`)
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":[]}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":"{}"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":{"command":"true","env":` +
+			strings.Repeat(`{"a":`, 900) + `1` + strings.Repeat(`}`, 900) + `}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","requestState":"x","inputResponses":{},` +
+			`"arguments":{"command":"true"}}}`,
+	} {
+		reply := ask(line)
+		require.True(t, strings.Contains(reply, `"error"`) || strings.Contains(reply, `"isError":true`), reply)
+	}
+	reply := ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"command":"echo ok"}}}`)
+	require.Contains(t, reply, `ok\n`)
+	in.Close()
+	select {
+	case err := <-served:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("the session goes on")
+	}
+}

@@ -1,0 +1,4 @@
+package mcpserver
+
+// otherUser is for tests of Unix sockets.
+func otherUser(string, []string) {}

@@ -20,7 +20,7 @@ import (
 // rules holds the values of the flags about rules.
 type rules struct {
 	given     []policy.Rule
-	file      policy.Rules
+	files     []policy.Rule
 	others    verdict
 	variables []string // that the agent may set, in addition to policy.SafeVariables
 	redirect  bool
@@ -47,7 +47,7 @@ func (r *rules) flags(flags *flag.FlagSet) {
 		}[name]
 		flags.Func(name, text, func(rule string) error { return r.add(rule, v) })
 	}
-	flags.Func("rules", "a `file` with more rules as JSON (package policy); its default and shellLines do not count",
+	flags.Func("rules", "a `file` with more rules as JSON (package policy), without its default and shellLines; repeatable",
 		r.read)
 	flags.Func("others", "the `verdict` on commands that no rule matches: ask, deny or allow (default: ask)",
 		func(text string) error {
@@ -83,11 +83,12 @@ func (r *rules) read(path string) error {
 	if err != nil {
 		return err
 	}
-	r.file, err = policy.ParseRules(data)
+	file, err := policy.ParseRules(data)
+	r.files = append(r.files, file.Rules...)
 	return err
 }
 
-func (r *rules) all() []policy.Rule { return append(slices.Clone(r.file.Rules), r.given...) }
+func (r *rules) all() []policy.Rule { return slices.Concat(r.files, r.given) }
 
 // allows reports whether some command may run without a question.
 func (r *rules) allows() bool {
@@ -116,10 +117,12 @@ func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 		programs = acpterm.Policies{programs, atLeast(others, settable)}
 	}
 	lines := shell.NewPolicy(programs, &shell.Options{ReadFiles: r.redirect, WriteFiles: r.redirect})
-	if slices.ContainsFunc(all.Rules, func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictDeny }) {
-		return lines, nil
+	// A line that cannot be analysed may run any program, so the strictest rule decides.
+	strictest := others
+	for _, rule := range all.Rules {
+		strictest = min(strictest, rule.Verdict)
 	}
-	return atLeast(others, lines), nil // lines that cannot be analysed, too
+	return atLeast(strictest, lines), nil
 }
 
 // missing fails if a rule allows a program that does not exist: such a rule allows nothing.
@@ -132,11 +135,11 @@ func (r *rules) missing() error {
 	return nil
 }
 
-// atLeast returns a policy with the decisions of p, except that others replaces stricter verdicts.
-func atLeast(others acpterm.Verdict, p acpterm.Policy) acpterm.Policy {
+// atLeast returns a policy with the decisions of p, except that least replaces stricter verdicts.
+func atLeast(least acpterm.Verdict, p acpterm.Policy) acpterm.Policy {
 	return acpterm.PolicyFunc(func(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
 		d := p.Decide(ctx, proposal)
-		d.Verdict = max(d.Verdict, others)
+		d.Verdict = max(d.Verdict, least)
 		return d
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +104,7 @@ func (opts *options) flags() *flag.FlagSet {
 		})
 	flags.StringVar(&opts.audit, "audit", "", "a `file` outside the roots that records each decision and end as JSON")
 	flags.StringVar(&opts.journal, "journal", "",
-		"a `directory` for records of running commands, to end those left behind if this program is killed")
+		"a `directory` outside the roots for records of running commands, to end those that a crash leaves behind")
 	flags.StringVar(&opts.view, "view", "", "a local `address` for a live page, such as 127.0.0.1:0; its URL is on stderr")
 	flags.Func("runner", "run commands through a remote POSIX shell, started by a `command` such as 'ssh host'",
 		func(line string) (err error) {
@@ -134,25 +135,22 @@ func (opts *options) check() (err error) {
 		return errors.New("-network, -writable and -hidden need -sandbox")
 	case opts.sandbox && far:
 		return errors.New("-sandbox cannot be used with -runner, whose command may enter a remote sandbox")
-	case far && (opts.loginEnv || opts.journal != ""):
-		return errors.New("-login-env and -journal cannot be used with -runner")
+	case far && (opts.loginEnv || opts.journal != "" || opts.rules.redirect):
+		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
 	}
-	if opts.journal != "" {
-		if opts.journal, err = filepath.Abs(opts.journal); err != nil {
-			return err
-		}
-	}
-	for _, paths := range [][]string{opts.writable, opts.hidden} {
-		for i := range paths {
-			if paths[i], err = filepath.Abs(home(paths[i])); err != nil {
-				return err
-			}
-		}
+	if err = opts.findPaths(); err != nil {
+		return err
 	}
 	if !far {
 		err = opts.findRoots()
+	}
+	if err == nil && opts.journal != "" {
+		err = outside(opts.journal, slices.Concat(opts.roots, opts.writable))
+	}
+	if err == nil && opts.view != "" {
+		opts.view, err = loopback(opts.view)
 	}
 	if err != nil {
 		return err
@@ -164,6 +162,25 @@ func (opts *options) check() (err error) {
 		_, err = opts.rules.policy(far, nil)
 	}
 	return err
+}
+
+// findPaths makes the paths on this machine absolute, except for the roots.
+func (opts *options) findPaths() (err error) {
+	paths := []*string{&opts.audit, &opts.journal, &opts.helpers}
+	for _, list := range [][]string{opts.writable, opts.hidden} {
+		for i := range list {
+			paths = append(paths, &list[i])
+		}
+	}
+	for _, path := range paths {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(home(*path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findRoots makes the roots absolute. The default is the current directory.

@@ -11,6 +11,18 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
+// loopback resolves an address. It fails for one that other machines can reach.
+func loopback(address string) (string, error) {
+	addr, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("-view: %w", err)
+	}
+	if !addr.IP.IsLoopback() {
+		return "", fmt.Errorf("-view: %s is not an address of loopback, such as 127.0.0.1:0", address)
+	}
+	return addr.String(), nil
+}
+
 // page is the live page. It is nil without -view.
 type page struct {
 	view   *view.View

@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -52,6 +53,9 @@ func main() {
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
+		if err.Error() != errInterrupted.Error() { // something else failed, too
+			say(err.Error())
+		}
 		os.Exit(130)
 	case errors.Is(err, errUsage):
 		say(err.Error())
@@ -148,7 +152,7 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 	if opts.audit != "" {
 		var roots []string
 		if far == nil {
-			roots = opts.roots
+			roots = slices.Concat(opts.roots, opts.writable)
 		}
 		log, err := audit.Open(opts.audit, roots...)
 		if err != nil {

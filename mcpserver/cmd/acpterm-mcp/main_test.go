@@ -135,6 +135,84 @@ func TestWithoutRulesTheUserDecides(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
+func TestAskRuleAsksAlthoughOthersAreAllowed(t *testing.T) {
+	asked := 0
+	deny := &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked++
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		},
+	}
+	root := t.TempDir()
+	s, _ := connectTo(t, deny, "-root", root, "-others", "allow", "-allow", "tr ...", "-ask", "seq 9 ...")
+	text, ok := runLine(t, s, "seq 3 | tr 3 x")
+	require.True(t, ok, text)
+	require.Zero(t, asked)
+	for i, arguments := range []object{
+		{"command": "seq", "args": []string{"9", "9"}}, {"command": "seq 9 9"}, {"command": "seq 3; seq 9 9"},
+		{"command": `eval "seq $PWD"`}, // cannot be analysed
+	} {
+		text, ok := call(t, s, "run", arguments)
+		require.False(t, ok, text)
+		require.Equal(t, i+1, asked, arguments)
+	}
+	s, _ = connectTo(t, deny, "-root", root, "-others", "allow", "-ask", "seq 9 ...", "-deny", "seq 8 ...")
+	_, ok = runLine(t, s, `eval "seq $PWD"`)
+	require.False(t, ok)
+	require.Equal(t, 4, asked)
+}
+
+func TestSeveralFilesOfRules(t *testing.T) {
+	dir := t.TempDir()
+	arguments := []string{"-root", dir}
+	for name, text := range map[string]string{
+		"a.json": `{"rules":[{"name":"a","verdict":"deny","program":"seq","args":["9","..."]}]}`,
+		"b.json": `{"rules":[{"name":"b","verdict":"allow","program":"seq"}]}`,
+		"c.json": `{"rules":[{"name":"c","verdict":"deny","program":"seq","args":["8","..."]}]}`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for _, name := range []string{"a.json", "b.json", "c.json"} {
+		arguments = append(arguments, "-rules", filepath.Join(dir, name))
+	}
+	s, _ := connectTo(t, nil, arguments...)
+	text, ok := runLine(t, s, "seq 3")
+	require.True(t, ok, text)
+	for _, line := range []string{"seq 9 9", "seq 8 9"} {
+		text, ok := runLine(t, s, line)
+		require.False(t, ok)
+		require.Contains(t, text, "denied")
+	}
+}
+
+func TestJournalIsWhereCommandsCannotWrite(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", root)
+	require.NoError(t, os.Mkdir(filepath.Join(root, "below"), 0o700))
+	require.NoError(t, os.Symlink(root, filepath.Join(outside, "in")))
+	require.NoError(t, os.Symlink(filepath.Join(root, "below"), filepath.Join(outside, "below")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(root, "out")))
+	require.NoError(t, os.Symlink(filepath.Join(root, "missing"), filepath.Join(outside, "dangling")))
+	for _, dir := range []string{
+		root, root + "/a/b", "~/a", root + "/out/a", outside + "/in", outside + "/in/a", outside + "/below/a",
+		outside + "/dangling/a",
+	} {
+		text, err := program("-root", root, "-journal", dir).CombinedOutput()
+		require.Error(t, err, dir)
+		require.Contains(t, string(text), "acpterm-mcp: wrong command line: -journal: ", dir)
+	}
+	text, err := program("-root", root, "-sandbox", "-writable", outside, "-journal", outside+"/a").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(text), "where commands may write")
+
+	t.Setenv("HOME", outside)
+	s, _ := connectTo(t, nil, "-root", root, "-others", "allow", "-journal", "~/new/journal", "-audit", "~/audit.json")
+	_, ok := runLine(t, s, "true")
+	require.True(t, ok)
+	require.DirExists(t, outside+"/new/journal")
+	require.FileExists(t, outside+"/audit.json")
+}
+
 func TestGuardsOfTheProgram(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	audit := filepath.Join(outside, "audit.json")
@@ -306,6 +384,35 @@ func testSignal(t *testing.T, sig syscall.Signal) {
 	requireGone(t, dir)
 }
 
+func TestErrorsAfterASignalAreShown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	cmd := program("-root", t.TempDir(), "-others", "allow", "-journal", dir)
+	messages := new(log)
+	cmd.Stderr = messages
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
+		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
+	require.NoError(t, err)
+	text, ok := call(t, s, "run", object{"command": "sleep 1000", "wait_ms": 0})
+	require.True(t, ok, text)
+	records, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	record := filepath.Join(dir, records[0].Name())
+	require.NoError(t, os.Remove(record))
+	require.NoError(t, os.MkdirAll(filepath.Join(record, "in the way"), 0o700))
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	s.Close()
+	require.Equal(t, 130, exit.ExitCode())
+	require.Contains(t, messages.String(), "the journal cannot be written")
+}
+
 func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	arguments := []string{"-root", dir, "-others", "allow", "-journal", filepath.Join(t.TempDir(), "journal")}
@@ -340,7 +447,11 @@ func TestWrongCommandLine(t *testing.T) {
 		"the rule is empty":                 {"-deny", " "},
 		"the name is empty":                 {"-variable", "=x"},
 		"is none of bash":                   {"-shell", "sesame"},
-		"-login-env and -journal cannot be": {"-login-env", "-runner", "sh"},
+		"-login-env, -journal and -redirec": {"-login-env", "-runner", "sh"},
+		"-redirect cannot be used with":     {"-redirect", "-runner", "sh"},
+		"-view: :0 is not an address of":    {"-view", ":0"},
+		"-view: 0.0.0.0:0 is not an addres": {"-view", "0.0.0.0:0"},
+		"-view: address x: missing port":    {"-view", "x"},
 	} {
 		var exit *exec.ExitError
 		text, err := program(arguments...).CombinedOutput()

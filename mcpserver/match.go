@@ -38,13 +38,16 @@ func matcher(text, expression string) (func(line string) bool, error) {
 }
 
 // awaitLine returns the first line of the output from an offset on that matches. It also looks at an unfinished line.
-// It stops when the output ends or ctx is done.
+// It stops when the output ends or ctx is done. Lines on both sides of missed output are separate.
 func awaitLine(
 	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool,
 ) (line string, found bool) {
 	var stripper display.ANSIStripper
 	var unfinished string
 	for c := range t.Follow(ctx, offset) {
+		if c.Missed > 0 {
+			stripper, unfinished = display.ANSIStripper{}, ""
+		}
 		for part := range strings.Lines(stripper.Strip(c.Text)) {
 			unfinished += part
 			text, whole := strings.CutSuffix(unfinished, "\n")

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -147,6 +149,62 @@ func TestAskClientDeniesOtherCommands(t *testing.T) {
 	_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.ErrorContains(t, err, "no MCP client")
+}
+
+// slowStart is a Runner whose commands take long to start.
+type slowStart struct{ acptermtest.Commands }
+
+func (s slowStart) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
+	select {
+	case <-time.After(questionLimit):
+		return s.Commands.Start(ctx, r)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// The time in the tests of the limit is that of synctest.
+func TestQuestionExpires(t *testing.T) {
+	for _, version := range versions {
+		synctest.Test(t, func(t *testing.T) {
+			options := asking()
+			options.Runner = acptermtest.Commands{"*": acptermtest.Print("", 0)}
+			client := &mcp.ClientOptions{
+				ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					select { // the client of the new version is not told that the question has expired
+					case <-ctx.Done():
+					case <-time.After(questionLimit + time.Second):
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_once"}}, nil
+				},
+			}
+			s := connectVersion(t, newServer(t, options, nil), client, version)
+			text := fails(t, s, "run", object{"command": "x"})
+			if version < asksByResult {
+				require.Contains(t, text, "no answer in ten minutes")
+			} else {
+				require.Contains(t, text, "no longer open")
+			}
+			l, _ := call[listResult](t, s, "list", nil)
+			require.Empty(t, l.Commands)
+		})
+	}
+}
+
+func TestLateAnswerDoesNotShortenTheStart(t *testing.T) {
+	for _, version := range versions {
+		synctest.Test(t, func(t *testing.T) {
+			options := asking()
+			options.Runner = slowStart{acptermtest.Commands{"*": acptermtest.Print("started", 0)}}
+			client := answers(func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				time.Sleep(questionLimit - time.Second)
+				return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_once"}}, nil
+			})
+			s := connectVersion(t, newServer(t, options, nil), client, version)
+			r, _ := call[commandResult](t, s, "run", object{"command": "x"})
+			require.Equal(t, "started", r.Output)
+		})
+	}
 }
 
 // A client of the new version, whose calls the test repeats.

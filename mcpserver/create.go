@@ -18,7 +18,7 @@ import (
 const (
 	// asksByResult is the first version of MCP with questions in results.
 	asksByResult = "2026-07-28"
-	// questionLimit is how long an unanswered question is kept.
+	// questionLimit is how long a question waits for an answer.
 	questionLimit = 10 * time.Minute
 	// questionName is the key of the question in a result.
 	questionName = "approval"
@@ -80,14 +80,22 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 	return n
 }
 
+var errNoAnswer = errors.New("there was no answer in ten minutes")
+
 // ask returns a function that puts a question to the client of a session.
 func (n *creation) ask(ss *mcp.ServerSession) func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return func(ctx context.Context, q *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		if err := canAsk(ss); err != nil {
 			return nil, err
 		}
+		ctx, cancel := context.WithTimeoutCause(ctx, questionLimit, errNoAnswer)
+		defer cancel()
 		if p := ss.InitializeParams(); p.ProtocolVersion < asksByResult {
-			return ss.Elicit(ctx, q)
+			result, err := ss.Elicit(ctx, q)
+			if err != nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return result, err
 		}
 		select {
 		case n.questions <- q:
@@ -103,7 +111,8 @@ func (n *creation) ask(ss *mcp.ServerSession) func(context.Context, *mcp.ElicitP
 	}
 }
 
-// suspend returns a result with a question, and keeps the creation until the client repeats the call.
+// suspend returns a result with a question, and keeps the creation until the client repeats the call or the question
+// expires.
 func (c *session) suspend(n *creation, q *mcp.ElicitParams) (*mcp.CallToolResult, error) {
 	state := rand.Text()
 	c.mu.Lock()
@@ -117,10 +126,8 @@ func (c *session) suspend(n *creation, q *mcp.ElicitParams) (*mcp.CallToolResult
 		<-n.done
 		return nil, &acpterm.Error{Op: "create", Kind: acpterm.ErrQuota, Quota: "questions", Limit: maxQuestions}
 	}
-	expire := time.AfterFunc(questionLimit, n.cancel)
 	go func() {
 		<-n.done
-		expire.Stop()
 		c.mu.Lock()
 		delete(c.pending, state)
 		c.mu.Unlock()

@@ -20,11 +20,16 @@ type runInput struct {
 	MaxBytes     int               `json:"max_bytes,omitempty"`
 }
 
-func runSchema() *jsonschema.Schema {
+// runSchema describes the arguments of run. Relative working directories refer to dir, unless it is empty.
+func runSchema(dir string) *jsonschema.Schema {
+	cwd := "The working directory. A relative path refers to the default directory."
+	if dir == "" {
+		cwd = "The working directory, an absolute path."
+	}
 	return schema[runInput](map[string]string{
 		"command":     `A shell line such as "npm test 2>&1 | tail", or the name or path of a program if args are given.`,
 		"args":        "Arguments for the program. With them, no shell is used.",
-		"cwd":         "The working directory. A relative path refers to the default directory.",
+		"cwd":         cwd,
 		"env":         "Environment variables to set.",
 		"description": "What the command is for, in a few words. It is returned by list, and recorded with the command.",
 		"wait_ms": "How long to wait for the command to end, in milliseconds. The default is 30000. With 0, run returns " +
@@ -109,7 +114,7 @@ type commandResult struct {
 func commandSchema() *jsonschema.Schema {
 	s := schema[commandResult](map[string]string{
 		"id":            "The id of the command, for the other tools.",
-		"state":         "Whether the command is running or has ended.",
+		"state":         "Whether the command is running, has ended or could not be started.",
 		"exit_code":     "The exit code, if the command has exited.",
 		"signal":        "The signal that ended the command, if one did, such as SIGTERM.",
 		"ended_by":      `Why the command has ended: "finished" by itself, "killed", "timed_out" and so on.`,
@@ -119,7 +124,7 @@ func commandSchema() *jsonschema.Schema {
 		"output":        "Output without escape sequences and overwritten text. Each cut is marked.",
 		"offset":        "Where output begins, in bytes written by the command.",
 		"next_offset":   "Where to read on.",
-		"omitted_bytes": "The number of bytes left out of the middle.",
+		"omitted_bytes": "The number of bytes left out, although they are kept.",
 		"lost_bytes":    "The number of bytes that are no longer kept.",
 		"more":          "Whether there is output at next_offset already.",
 	})
@@ -127,7 +132,7 @@ func commandSchema() *jsonschema.Schema {
 	return s
 }
 
-func states() []any { return []any{"starting", "running", "ended"} }
+func states() []any { return []any{"starting", "running", "ended", "failed"} }
 
 type releaseResult struct {
 	ID string `json:"id"`

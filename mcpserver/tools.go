@@ -16,7 +16,7 @@ func (c *session) addTools() {
 		Description: "Runs a shell line, or a program if args are given. Returns when the command ends, or after wait_ms " +
 			"with its output so far. It then keeps running in the background: use its id with wait, output and kill.",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
-		InputSchema: runSchema(), OutputSchema: commandSchema(),
+		InputSchema: runSchema(c.dir), OutputSchema: commandSchema(),
 	}, c.run)
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "wait", Title: "Wait for a command",

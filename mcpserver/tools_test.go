@@ -7,8 +7,11 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 )
 
 func TestRunReturnsOutputAndExitCode(t *testing.T) {
@@ -194,6 +198,65 @@ func TestToolsAreDescribed(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"run": false, "output": true, "wait": true, "kill": false, "release": false, "list": true,
 	}, readOnly)
+}
+
+func TestSchemaHasEachState(t *testing.T) {
+	var names []any
+	for state := acpterm.StateStarting; !strings.HasPrefix(state.String(), "State("); state++ {
+		names = append(names, state.String())
+	}
+	s := connect(t, newServer(t, nil, nil), nil)
+	tools, err := s.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	for _, tool := range tools.Tools {
+		encoded, err := json.Marshal(tool.OutputSchema)
+		require.NoError(t, err)
+		found := regexp.MustCompile(`"enum":(\[[^]]*\])`).FindSubmatch(encoded)
+		require.Equal(t, tool.Name != "release", found != nil, tool.Name)
+		if found != nil {
+			var enum []any
+			require.NoError(t, json.Unmarshal(found[1], &enum))
+			require.ElementsMatch(t, names, enum, tool.Name)
+		}
+	}
+}
+
+func TestRelativeDirectoryNeedsADefault(t *testing.T) {
+	about := func(options *Options) string {
+		s := connect(t, newServer(t, nil, options), nil)
+		tools, err := s.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		run := tools.Tools[slices.IndexFunc(tools.Tools, func(tool *mcp.Tool) bool { return tool.Name == "run" })]
+		return run.InputSchema.(object)["properties"].(object)["cwd"].(object)["description"].(string)
+	}
+	require.Contains(t, about(nil), "an absolute path")
+	rooted := &Options{Session: &acpterm.SessionOptions{Roots: []string{t.TempDir()}}}
+	require.Contains(t, about(rooted), "A relative path refers to the default directory")
+}
+
+// A line that begins before missed output does not go on after it, nor does an escape sequence.
+func TestWaitAcrossMissedOutput(t *testing.T) {
+	behind := make(chan struct{})
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"x": func(p *acptermtest.Process) int {
+			fmt.Fprint(p, "one\npart\x1bP hidden")
+			<-behind
+			fmt.Fprint(p, strings.Repeat("-", 1000)+"ready\n")
+			return 0
+		}},
+		Commands: acpterm.CommandOptions{OutputByteLimit: 16, FollowBytes: 16},
+	})
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)
+	require.NoError(t, err)
+	line, found := awaitLine(t.Context(), terminal, 0, func(text string) bool {
+		if text == "part" {
+			close(behind)
+			<-terminal.Done()
+		}
+		return strings.HasSuffix(text, "ready")
+	})
+	require.True(t, found)
+	require.Regexp(t, "^-+ready$", line)
 }
 
 func TestOddArgumentsAreErrorsOfTheTool(t *testing.T) {

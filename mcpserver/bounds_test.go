@@ -105,8 +105,13 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add("a\nb\r\nc\x1b[1mred\x1b[m\xff\xe2\x82", 0, 1)
 	f.Add(strings.Repeat("long ", 2000)+"\x1bP hidden"+strings.Repeat("\n", 2000), 17, 7)
 	f.Add(strings.Repeat("€", 5000)+"\r\b\b", -5, 40)
+	f.Add("\xff\xfe\n"+strings.Repeat("lost\n", 200), 0, 1)
 	f.Fuzz(func(t *testing.T, output string, offset, size int) {
-		m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print(output, 0)}})
+		options := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print(output, 0)}}
+		if size%2 != 0 { // lose something
+			options.Commands = acpterm.CommandOptions{OutputByteLimit: 300, FollowBytes: 300, HeadBytes: 100}
+		}
+		m, err := acpterm.NewManager(&options)
 		require.NoError(t, err)
 		defer m.Close()
 		terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)

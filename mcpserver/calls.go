@@ -43,10 +43,12 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 	return c.describe(t, readState(t), 0, in.MaxBytes, showEnds)
 }
 
-// request returns the request for a call of run. Its Meta has the description, and the trace context of the call.
+// request returns the request for a call of run. Its Meta has the description and the trace context of the call, and
+// asks for the beginning of the output. If the options keep more of it, they win.
 func (c *session) request(req *mcp.CallToolRequest, in runInput) acpterm.CreateTerminalRequest {
 	r := acpterm.CreateTerminalRequest{
-		SessionID: c.id, Command: in.Command, Args: in.Args, Cwd: c.cwd(in.Cwd), Meta: acpterm.Meta{},
+		SessionID: c.id, Command: in.Command, Args: in.Args, Cwd: c.cwd(in.Cwd),
+		Meta: acpterm.Meta{limitsName: fmt.Appendf(nil, `{"headBytes":%d}`, c.options.maxText()/headShare)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		r.Env = append(r.Env, acpterm.EnvVariable{Name: name, Value: in.Env[name]})
@@ -62,7 +64,11 @@ func (c *session) request(req *mcp.CallToolRequest, in runInput) acpterm.CreateT
 	return r
 }
 
-const descriptionName = "description"
+// The keys of Meta.
+const (
+	descriptionName = "description"
+	limitsName      = "acpterm"
+)
 
 // limit returns how long a call waits.
 func (c *session) limit(ms *int64) time.Duration {

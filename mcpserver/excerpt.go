@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -65,10 +66,16 @@ func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show
 	if offset > 0 && offset == total {
 		return excerpt{offset: total, next: total}
 	}
-	text := t.Output().Output
+	out := t.Output()
+	var kept struct { // see request
+		Head        string
+		OutputStart int64
+	}
+	json.Unmarshal(out.Meta[limitsName], &kept)
+	head := kept.Head[:min(int64(len(kept.Head)), kept.OutputStart)]
 	pieces := func(yield func(piece) bool) {
-		s := splitter{size: size, at: 0}
-		_ = s.add(text, yield) && s.end(yield)
+		s := splitter{size: size}
+		_ = s.add(head, yield) && s.lose(kept.OutputStart, yield) && s.add(out.Output, yield) && s.end(yield)
 	}
 	e := collect(pieces, 0, limit, part, false)
 	e.next = total
@@ -82,7 +89,7 @@ type piece struct {
 	lost     bool // text is a mark for bytes dropped by the terminal
 }
 
-// collect joins pieces to an excerpt.
+// collect joins pieces to an excerpt. If it is resumable, showStart stops where the next excerpt can go on.
 func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumable bool) excerpt {
 	e := excerpt{offset: offset, next: offset}
 	headLimit := limit / headShare
@@ -92,14 +99,14 @@ func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumab
 	case showEnd:
 		headLimit = 0
 	}
-	var head strings.Builder
+	var head, end strings.Builder
 	var tail []piece
-	var omitted piece // the range to leave out
+	var left cut
 	inHead, tailSize := true, 0
 	for p := range pieces {
 		if inHead = inHead && head.Len()+len(p.text) <= headLimit; inHead {
 			head.WriteString(p.text)
-		} else if part == showStart {
+		} else if part == showStart && resumable {
 			break
 		} else {
 			tail = append(tail, p)
@@ -110,33 +117,63 @@ func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumab
 			e.lost += p.to - p.from
 		}
 		for tailSize > limit-headLimit {
-			if omitted.to == 0 {
-				omitted.from = tail[0].from
-			}
-			omitted.to = tail[0].to
+			left.add(tail[0])
 			tailSize -= len(tail[0].text)
 			tail = tail[1:]
 		}
 	}
-	if e.omitted = omitted.to - omitted.from; e.omitted > 0 {
-		endLine(&head)
-		fmt.Fprintf(&head, "[… %d bytes omitted", e.omitted)
-		if resumable {
-			fmt.Fprintf(&head, "; to read them, call output with offset %d and show \"start\"", omitted.from)
-		}
-		head.WriteString(" …]\n")
+	e.text, e.omitted = head.String(), left.size
+	if marks := left.marks(resumable); marks != "" {
+		e.text = endLine(e.text) + marks
 	}
 	for _, p := range tail {
-		head.WriteString(p.text)
+		end.WriteString(p.text)
 	}
-	e.text = head.String()
+	e.text += end.String()
 	return e
 }
 
-func endLine(b *strings.Builder) {
-	if text := b.String(); text != "" && !strings.HasSuffix(text, "\n") {
-		b.WriteByte('\n')
+// cut counts the bytes that an excerpt leaves out.
+type cut struct {
+	from int64 // the first byte that can be read
+	size int64 // bytes that can be read
+	lost int64 // bytes dropped by the terminal
+}
+
+func (c *cut) add(p piece) {
+	size := p.to - p.from
+	switch {
+	case p.lost:
+		c.lost += size
+		return
+	case c.size == 0:
+		c.from = p.from
 	}
+	c.size += size
+}
+
+// marks returns a line for the lost bytes, and one for the others.
+func (c *cut) marks(resumable bool) (text string) {
+	if c.lost > 0 {
+		text = lostMark(c.lost)
+	}
+	advice := ""
+	if resumable {
+		advice = fmt.Sprintf("; to read them, call output with offset %d and show \"start\"", c.from)
+	}
+	if c.size > 0 {
+		text += fmt.Sprintf("[… %d bytes omitted%s …]\n", c.size, advice)
+	}
+	return text
+}
+
+func lostMark(size int64) string { return fmt.Sprintf("[… %d bytes are no longer kept …]\n", size) }
+
+func endLine(text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text
 }
 
 // outputPieces returns the pieces of the output between two offsets.
@@ -236,11 +273,19 @@ func (s *splitter) end(yield func(piece) bool) bool {
 // gap yields pieces for output before the offset to, which Follow has dropped: the part in Terminal.Head, and a mark.
 func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bool {
 	head, end := t.Head()
-	exact := int64(len(head)) == end // otherwise U+FFFD has shifted the offsets
+	if int64(len(head)) != end { // U+FFFD has replaced invalid bytes, which are as good as any other one
+		head = strings.ReplaceAll(head, "\uFFFD", "\xFF")
+	}
+	exact := int64(len(head)) == end // unless the command has written U+FFFD, too
 	if end = min(end, to); exact && s.at < end && !s.add(head[s.at:end], yield) {
 		return false
 	}
-	if s.at == to {
+	return s.lose(to, yield)
+}
+
+// lose yields a mark for the bytes before the offset to, which the terminal has dropped.
+func (s *splitter) lose(to int64, yield func(piece) bool) bool {
+	if s.at >= to {
 		return true
 	}
 	newline := ""
@@ -251,7 +296,7 @@ func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bo
 		return false
 	}
 	p := piece{from: s.at, to: to, lost: true}
-	p.text = fmt.Sprintf("%s[… %d bytes are no longer kept …]\n", newline, p.to-p.from)
+	p.text = newline + lostMark(p.to-p.from)
 	s.at, s.stripper = to, display.ANSIStripper{}
 	return yield(p)
 }

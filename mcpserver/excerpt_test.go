@@ -6,12 +6,14 @@ package mcpserver
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 )
 
 func TestLongOutputShowsHeadAndTailAndMarksTheCut(t *testing.T) {
@@ -70,17 +72,64 @@ func TestOutputCanBeReadInPartsWithoutGaps(t *testing.T) {
 	require.Equal(t, offset, p.NextOffset)
 }
 
+// cutMarks matches the marks of output that is both lost and omitted.
+var cutMarks = regexp.MustCompile(`\n\[… (\d+) bytes are no longer kept …\]\n` +
+	`\[… (\d+) bytes omitted(?:; to read them, call output with offset (\d+) and show "start")? …\]\n`)
+
+// requireCut checks the marks of r, and that they account for all of total. It returns the offset in them, if any.
+func requireCut(t *testing.T, r commandResult, total int64) (offset int64) {
+	t.Helper()
+	require.Len(t, cutMarks.FindAllString(r.Output, -1), 1, r.Output)
+	mark := cutMarks.FindStringSubmatch(r.Output)
+	var lost, omitted int64
+	fmt.Sscan(mark[1], &lost)
+	fmt.Sscan(mark[2], &omitted)
+	fmt.Sscan(mark[3], &offset)
+	require.Positive(t, r.LostBytes)
+	require.Equal(t, r.LostBytes, lost)
+	require.Positive(t, r.OmittedBytes)
+	require.Equal(t, r.OmittedBytes, omitted)
+	shown := len(r.Output) - len(mark[0])
+	require.InDelta(t, total, int64(shown)+lost+omitted, 1, r.Output) // the first mark may have begun a line
+	return offset
+}
+
 func TestBeginningOfVeryLongOutputIsKept(t *testing.T) {
+	const total = 14888896 + 11
 	s := connect(t, newServer(t, nil, nil), nil)
 	r, _ := call[commandResult](t, s, "run", object{"command": "echo first; seq 1 2000000; echo last"})
 	require.True(t, strings.HasPrefix(r.Output, "first\n1\n"), r.Output)
 	require.True(t, strings.HasSuffix(r.Output, "\n2000000\nlast\n"), r.Output)
-	require.Positive(t, r.LostBytes+r.OmittedBytes)
-	require.Equal(t, int64(14888896+11), r.NextOffset)
+	require.EqualValues(t, total, r.NextOffset)
+	kept := requireCut(t, r, total)
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": kept, "show": "start"})
+	require.Zero(t, p.LostBytes)
+	require.True(t, p.More)
 
-	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": 100000, "show": "start"})
+	p, _ = call[commandResult](t, s, "output", object{"id": r.ID, "offset": 100000, "show": "start"})
 	require.Positive(t, p.LostBytes)
 	require.True(t, strings.HasPrefix(p.Output, fmt.Sprintf("[… %d bytes are no longer kept …]\n", p.LostBytes)), p.Output)
+}
+
+func TestBeginningWithInvalidBytesIsKept(t *testing.T) {
+	small := &acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 4096, FollowBytes: 4096}}
+	s := connect(t, newServer(t, small, nil), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": `printf 'f\377\376irst\n'; seq 1 20000`})
+	require.True(t, strings.HasPrefix(r.Output, "f\uFFFD\uFFFDirst\n1\n2\n"), r.Output)
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": 8})
+	require.True(t, strings.HasPrefix(p.Output, "1\n2\n"), p.Output)
+	require.Equal(t, r.LostBytes, p.LostBytes)
+}
+
+// The Manager keeps more of the beginning than the excerpts need.
+func TestOptionsOfTheManagerKeepMore(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 32 << 10}})
+	server := New(m, nil)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	s := connect(t, server, nil)
+	call[commandResult](t, s, "run", object{"command": "seq 1 20000"})
+	_, end := m.Terminals()[0].Head()
+	require.EqualValues(t, 32<<10, end)
 }
 
 func TestCharactersAndSequencesSplitAcrossReadsStayWhole(t *testing.T) {
@@ -138,4 +187,28 @@ func TestPTYShowsTheScreen(t *testing.T) {
 	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": r.NextOffset})
 	require.Empty(t, p.Output)
 	require.Equal(t, r.NextOffset, p.NextOffset)
+}
+
+func TestEachCutOfAScreenIsMarked(t *testing.T) {
+	const total = 108894 // of seq 1 20000
+	pty := acpterm.CommandOptions{PTY: &acpterm.PTYOptions{}}
+	s := connect(t, newServer(t, &acpterm.Options{Commands: pty}, nil), nil)
+	r, _ := call[commandResult](t, s, "run", object{"command": "seq 1 20000"})
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "show": "start"})
+	require.True(t, strings.HasPrefix(p.Output, "1\n2\n"), p.Output)
+	mark := fmt.Sprintf("\n[… %d bytes omitted …]\n", p.OmittedBytes)
+	require.True(t, strings.HasSuffix(p.Output, mark), p.Output)
+	require.InDelta(t, total, int64(len(p.Output)-len(mark))+p.OmittedBytes, 1)
+	require.Equal(t, r.NextOffset, p.NextOffset)
+	require.False(t, p.More)
+
+	pty.OutputByteLimit = 32 << 10
+	s = connect(t, newServer(t, &acpterm.Options{Commands: pty}, nil), nil)
+	r, _ = call[commandResult](t, s, "run", object{"command": "seq 1 20000"})
+	require.True(t, strings.HasPrefix(r.Output, "1\n2\n"), r.Output)
+	require.True(t, strings.HasSuffix(r.Output, "\n20000\n"), r.Output)
+	requireCut(t, r, total)
+	p, _ = call[commandResult](t, s, "output", object{"id": r.ID, "show": "start"})
+	require.Equal(t, r.LostBytes, p.LostBytes)
+	require.Contains(t, p.Output, lostMark(p.LostBytes))
 }

@@ -17,11 +17,12 @@ import (
 // Options configures a Server. The zero value is ready to use.
 type Options struct {
 	// Session specifies the options of every session, such as its roots and its policy. If nil, those of the Manager
-	// apply. In any case, HeadBytes is at least a quarter of MaxText, so that the beginning of long output can be shown.
+	// apply. Agents may pass relative working directories only if Roots or Commands.Dir is set.
 	Session *acpterm.SessionOptions
 
-	// MaxText is the maximum number of bytes of output in a result. Longer output is cut in the middle. The default is
-	// 16 KiB, and values below 1 KiB count as 1 KiB.
+	// MaxText is the maximum number of bytes of output in a result. Longer output is cut in the middle: the first
+	// quarter of MaxText shows its beginning, which each terminal keeps in addition to CommandOptions.OutputByteLimit.
+	// The default is 16 KiB, and values below 1 KiB count as 1 KiB.
 	MaxText int
 
 	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to

@@ -45,7 +45,6 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	if s.options.Session != nil {
 		options = *s.options.Session
 	}
-	options.Commands.HeadBytes = max(options.Commands.HeadBytes, int64(s.options.maxText()/headShare))
 	c.dir = options.Commands.Dir
 	if c.dir == "" && len(options.Roots) > 0 {
 		c.dir = options.Roots[0]

@@ -99,8 +99,8 @@ func (t *Terminal) Output() TerminalOutputResponse {
 func (t *Terminal) outputThatFits() TerminalOutputResponse {
 	const most = wire.MaxLine - 4<<10 // without the id and the status
 	r := t.Output()
-	if text := wire.Fit(r.Output, most-len(r.Meta["acpterm"])); len(text) < len(r.Output) {
-		text = wire.Fit(r.Output, most)
+	if room := most - len(r.Meta["acpterm"]); room < 0 || len(wire.Fit(r.Output, room)) < len(r.Output) {
+		text := wire.Fit(r.Output, most)
 		r.Output, r.Truncated, r.Meta = text, r.Truncated || len(text) < len(r.Output), nil
 	}
 	return r

@@ -157,8 +157,9 @@ func (t *Terminals) TerminalOutput(
 	if err != nil {
 		return acp.TerminalOutputResponse{}, err
 	}
-	text := wire.Fit(out.Output, t.maxEncoded()-len(out.Meta["acpterm"]))
-	if len(text) < len(out.Output) { // the head does not fit, and its outputStart is that of the whole output
+	room := t.maxEncoded() - len(out.Meta["acpterm"])
+	text := wire.Fit(out.Output, room)
+	if room < 0 || len(text) < len(out.Output) { // the head does not fit; its outputStart is that of the whole output
 		text, out.Meta = wire.Fit(out.Output, t.maxEncoded()), nil
 	}
 	answer := acp.TerminalOutputResponse{

@@ -34,7 +34,7 @@ func (ts *Terminals) cancellable(call ToolCall, cancel context.CancelFunc) (forg
 }
 
 // cancelToolCall serves tool_call/cancel. It reports whether the request is about a tool call of Run; others belong to
-// the agent's own handler. The answer is written before the tool call's last update.
+// the agent's own handler. The answer is queued before the tool call is cancelled.
 func (ts *Terminals) cancelToolCall(conn *jsonrpc2.Conn, req *jsonrpc2.Request) (served bool) {
 	m := readMembers(req.Params)
 	session, id := lenient[acpterm.SessionID](m, "sessionId"), lenient[string](m, "toolCallId")

@@ -33,7 +33,8 @@ type Head struct {
 }
 
 // ReadHead returns the beginning of the output, as contained in a response. It returns nil if AskForHead was not used
-// to request the beginning of the output, or if the client does not support this extension.
+// to request the beginning of the output, if the client does not support this extension, or if the beginning did not
+// fit in the line.
 func ReadHead(response acpterm.TerminalOutputResponse) *Head {
 	var read struct {
 		Text *string `json:"head"`

@@ -58,9 +58,15 @@ func (ts *Terminals) updateToolCall(request ToolCallRequest, cancel bool) error 
 	defer ts.mu.Unlock()
 	if !cancel {
 		delete(ts.toolCalls, request)
-	} else if len(ts.toolCalls) < maxToolCalls {
-		ts.toolCalls[request] = true
+		return nil
 	}
+	for old := range ts.toolCalls {
+		if len(ts.toolCalls) < maxToolCalls {
+			break
+		}
+		delete(ts.toolCalls, old) // any: some agents never report the end of a tool call
+	}
+	ts.toolCalls[request] = true
 	return nil
 }
 

@@ -71,11 +71,17 @@ func TestToolCallsAreBounded(t *testing.T) {
 		_, err := ts.Update(json.RawMessage(params))
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams, params)
 	}
+	canCancel := func(i int) bool {
+		return ts.CanCancelToolCall(agentterm.ToolCallRequest{SessionID: "s", ToolCallID: fmt.Sprint(i)})
+	}
+	for i := range 5000 {
+		sendUpdates(t, ts, json.RawMessage(fmt.Sprintf(
+			`{"sessionUpdate":"tool_call_update","toolCallId":"%d"%s}`, i, mayCancel)))
+		require.True(t, canCancel(i))
+	}
 	known := 0
 	for i := range 5000 {
-		id := fmt.Sprint(i)
-		sendUpdates(t, ts, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"`+id+`"`+mayCancel+`}`))
-		if ts.CanCancelToolCall(agentterm.ToolCallRequest{SessionID: "s", ToolCallID: id}) {
+		if canCancel(i) {
 			known++
 		}
 	}

@@ -114,6 +114,11 @@ func serveRemotely(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
 	if err := remote.Build(context.Background(), "", dir, runtime.GOOS, runtime.GOARCH); err != nil {
 		return nil, err
 	}
@@ -124,7 +129,7 @@ func serveRemotely(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 		return nil, err
 	}
 	if err := r.Connect(context.Background()); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.Close())
 	}
 	m := must(acpterm.NewManager(&acpterm.Options{Runner: r}))
 	h := acpterm.NewHandler(m, nil)

@@ -17,8 +17,8 @@ func scaleRows() (rows []row) {
 			subjects: append([]string{large}, peers()...),
 			open: inNewClient(func(s *stage, p *process, f findings) error {
 				idle, err := p.sleepers(session, s.of(amount{n, min(n, 50)}))
-				for range 20 {
-					err = errors.Join(err, p.operations(f))
+				for i := 0; err == nil && i < 20; i++ {
+					err = p.operations(f)
 				}
 				return errors.Join(err, p.releaseAll(idle))
 			}),

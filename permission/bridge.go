@@ -80,6 +80,9 @@ func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Cont
 		if !allows(answer) {
 			answer.Reason = "it was rejected when permission was requested"
 		}
+		if r.Subject.TerminalID != "" && allows(answer) { // the agent runs the command itself
+			return Response{Outcome{"selected", choice.Option.ID}}
+		}
 		b.remember(ctx, &given{session: r.SessionID, command: command, answer: answer})
 	}
 	return Response{Outcome{"selected", choice.Option.ID}}

@@ -18,7 +18,8 @@
 //	return bridge.Answer(ctx, request, choose), nil
 //
 // Requests of ACP v2 are read in the same way. They name the command in [Request.Subject]. An agent of v2 runs it
-// itself or by calling a tool of the client. In the second case, a Bridge answers the question that follows.
+// itself or by calling a tool of the client. In the second case, a Bridge answers the question that follows. It does
+// not remember that the user allowed a command for which the agent already has a terminal.
 //
 // A remembered answer is used only if all of the following are true:
 //

@@ -127,6 +127,10 @@ func TestAnswerForASubject(t *testing.T) {
 	require.Equal(t, "runs", h.create(t, line))
 	require.Equal(t, "asked", h.create(t, line))
 
+	own := `{"type":"command","command":"go test && go vet","cwd":` + string(quoted) + `,"terminalId":"t"}`
+	answer(own, permission.OptionKindAllowOnce) // the agent runs it
+	require.Equal(t, "asked", h.create(t, line))
+
 	for _, unknown := range []string{
 		`{"type":"_mine","command":"go test && go vet","cwd":` + string(quoted) + `}`,
 		`{"type":"command2","command":"go test && go vet","cwd":` + string(quoted) + `}`,

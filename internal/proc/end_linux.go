@@ -16,8 +16,8 @@ import (
 //
 // End looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
-// Other programs' processes that have the output open are looked for once nothing else is left, if the end takes a
-// while, and when ctx is done.
+// Other programs' processes that have the output open are looked for once nothing else is left, once during a long
+// end, and when ctx is done.
 //
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
@@ -45,7 +45,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 			}
 			return left
 		}
-		closely = (done || pause < maxPause && 2*pause >= maxPause) && t.outputIsOpen()
+		closely = (done || pause < maxPause && 2*pause >= maxPause || closely && s.undecided != nil) && t.outputIsOpen()
 		if busy.IsZero() && t.exitSeen() {
 			busy, pause = time.Now().Add(busyScans), stepPause
 		}

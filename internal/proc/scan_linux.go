@@ -182,7 +182,7 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		if s.isOutside(pid, session) || !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
+		if s.isOutside(pid, session) || s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
 			return
 		}
 	case s.briefly:

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,20 +27,25 @@ func TestOutputFitsALine(t *testing.T) {
 		head   int64
 		by     string // the only way whose line would be too long, or empty
 		headOK bool
+		none   bool // the output is empty, because its limit is 0
 	}{
 		"plain":              {text: strings.Repeat("x", kept), head: 10, by: "none", headOK: true},
 		"control characters": {text: strings.Repeat("é\x01", 13<<20/3), head: 10},
 		"bytes for UTF-8":    {text: strings.Repeat("\x01\x01\xff", 7<<20/3)},
 		"HTML":               {text: strings.Repeat("<", 6<<20), by: "Handle"},
 		"a long head":        {text: strings.Repeat("\x01", 3<<20), head: 3 << 20},
+		"only a long head":   {text: strings.Repeat("\x01", 6<<20), head: 6 << 20, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "plain" && name != "control characters" && !longtest.Is() {
+			if !slices.Contains([]string{"plain", "control characters", "only a long head"}, name) && !longtest.Is() {
 				t.Skip("only in the long form")
 			}
 			commands := acptermtest.Commands{"flood": acptermtest.Print(test.text, 0)}
 			m := acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
 			req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "flood", OutputByteLimit: new(uint64(kept))}
+			if test.none {
+				req.OutputByteLimit = new(uint64(0))
+			}
 			if test.head > 0 {
 				agent.AskForHead(&req, test.head)
 			}

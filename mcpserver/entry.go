@@ -115,19 +115,14 @@ func (e *Entry) Close() error {
 	e.listener.revoke(e)
 	e.mu.Lock()
 	e.closed = true
-	var all []*link
+	var all []func() error
 	for k := range e.links {
-		all = append(all, k)
+		all = append(all, k.session.close)
 	}
 	e.mu.Unlock()
-	var closing sync.WaitGroup
-	errs := make([]error, len(all))
-	for i, k := range all {
-		closing.Go(func() { errs[i] = k.session.close() })
-	}
-	closing.Wait()
+	err := closeAll(all)
 	e.busy.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 var (

@@ -65,11 +65,11 @@ type Listener struct {
 	options ListenOptions
 	addr    string
 	http    *http.Server
-	socket  func() (*socket, error) // listens the first time
-	busy    sync.WaitGroup          // the goroutines that accept
+	busy    sync.WaitGroup // the goroutines that accept
 
 	mu      sync.Mutex
 	closed  bool
+	relays  *socket                      // nil until an entry needs it
 	entries map[[sha256.Size]byte]*Entry // by the token's hash
 }
 
@@ -88,7 +88,6 @@ func Listen(options *ListenOptions) (*Listener, error) {
 		return nil, fmt.Errorf("mcpserver: Listen: %w", err)
 	}
 	l.addr = tcp.Addr().String()
-	l.socket = sync.OnceValues(l.listenSocket)
 	l.http = l.newHTTPServer()
 	l.busy.Go(func() { l.http.Serve(slowListener{tcp}) })
 	return l, nil
@@ -121,23 +120,19 @@ func (o *ListenOptions) setDefaults() error {
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	var all []*Entry
+	relays := l.relays
+	var all []func() error
 	for _, e := range l.entries {
-		all = append(all, e)
+		all = append(all, e.Close)
 	}
 	l.mu.Unlock()
-	var closing sync.WaitGroup
-	errs := make([]error, len(all))
-	for i, e := range all {
-		closing.Go(func() { errs[i] = e.Close() })
-	}
-	closing.Wait()
+	err := closeAll(all)
 	l.http.Close()
-	if s, err := l.socket(); err == nil { // fails after Close if it was never needed
-		s.close()
+	if relays != nil {
+		relays.close()
 	}
 	l.busy.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 // add makes the token of an entry valid.
@@ -168,19 +163,37 @@ func (l *Listener) revoke(e *Entry) {
 	delete(l.entries, e.key)
 }
 
-// listenSocket starts listening for relays.
-func (l *Listener) listenSocket() (*socket, error) {
+// socket returns the socket for relays. It starts listening the first time.
+func (l *Listener) socket() (*socket, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, net.ErrClosed
+	s := l.relays
+	l.mu.Unlock()
+	if s != nil {
+		return s, nil
 	}
 	s, err := newSocket()
 	if err != nil {
 		return nil, fmt.Errorf("listen for relays: %w", err)
 	}
-	l.busy.Go(func() { l.acceptRelays(s) })
-	return s, nil
+	used, err := l.use(s)
+	if used != s {
+		s.close()
+	}
+	return used, err
+}
+
+// use starts accepting relays on s, and returns it. If there is another socket already, use returns that one.
+func (l *Listener) use(s *socket) (*socket, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	if l.relays == nil {
+		l.relays = s
+		l.busy.Go(func() { l.acceptRelays(s) })
+	}
+	return l.relays, nil
 }
 
 // relay returns the path of the relay program.

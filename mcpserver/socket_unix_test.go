@@ -112,6 +112,16 @@ func TestSocketTooManyWithoutToken(t *testing.T) {
 	require.NoError(t, s.Ping(t.Context(), nil))
 }
 
+func TestSocketIsTriedAgain(t *testing.T) {
+	f := newFront(t, blocking, ListenOptions{})
+	dir := filepath.Join(t.TempDir(), "d")
+	t.Setenv("TMPDIR", dir)
+	_, err := f.server.Entry(f.listener, "", []byte(agentStdio))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, f.connect(f.entry(agentStdio)).Ping(t.Context(), nil))
+}
+
 // nobody is the user ID of nobody.
 const nobody = 65534
 

@@ -29,7 +29,7 @@ const (
 
 	// maxUnadmitted is the maximum number of connections before their first request with a token.
 	maxUnadmitted = 32
-	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests.
+	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests over HTTP.
 	maxConnections = 128
 )
 
@@ -246,7 +246,7 @@ type connKey struct{}
 
 // newHTTPServer returns the HTTP server. It has no WriteTimeout, which would end streams; see slowConn.
 func (l *Listener) newHTTPServer() *http.Server {
-	c := &connections{admitted: make(map[net.Conn]*Entry), open: make(map[*Entry]int)}
+	c := newConnections()
 	return &http.Server{
 		Handler:           l.handler(c),
 		ReadHeaderTimeout: headerTimeout,

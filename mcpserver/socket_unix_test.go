@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,16 +101,83 @@ func TestSocketTooManyWithoutToken(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{})
 	e := f.entry(agentStdio)
 	s := f.connect(e)
-	var last net.Conn
+	var silent []net.Conn
 	for range maxUnadmitted + 1 {
 		conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
 		require.NoError(t, err)
 		defer conn.Close()
-		last = conn
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(headerTimeout/2)))
+		silent = append(silent, conn)
 	}
-	_, err := last.Read(make([]byte, 1)) // long before the others
+	_, err := silent[0].Read(make([]byte, 1))
 	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	f.connect(e)
 	require.NoError(t, s.Ping(t.Context(), nil))
+}
+
+func TestSocketTooManyWithToken(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{MaxSessions: maxConnections + 1})
+	e := f.entry(agentStdio)
+	var last net.Conn
+	opens := func() bool {
+		last = dialSocket(t, e)
+		io.WriteString(last, initializeRequest+"\n")
+		n, _ := last.Read(make([]byte, 1))
+		return n == 1
+	}
+	for range maxConnections {
+		require.True(t, opens())
+	}
+	served := last
+	require.False(t, opens())
+	f.connect(f.entry(agentStdio))
+	require.NoError(t, served.Close())
+	require.Eventually(t, opens, 10*time.Second, time.Millisecond)
+}
+
+func TestCloseDoesNotWaitForTokens(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
+	require.NoError(t, err)
+	defer conn.Close()
+	f.connect(e) // is accepted after conn
+	closed := make(chan error, 1)
+	go func() { closed <- f.listener.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(headerTimeout / 2):
+		require.Fail(t, "Close waits for a token")
+	}
+}
+
+// failingListener fails a few times, as if too many files were open.
+type failingListener struct {
+	net.Listener
+	failures int
+}
+
+func (l *failingListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+func TestSocketAcceptsAfterFailures(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	s, err := newSocket()
+	require.NoError(t, err)
+	s.Listener = &failingListener{s.Listener, 3}
+	_, err = f.listener.use(s)
+	require.NoError(t, err)
+	require.NoError(t, f.connect(f.entry(agentStdio)).Ping(t.Context(), nil))
 }
 
 func TestSocketIsTriedAgain(t *testing.T) {

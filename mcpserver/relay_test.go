@@ -108,20 +108,31 @@ func TestRelayWithWrongToken(t *testing.T) {
 func TestRelayHalfCloses(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})
+	run := func(id, command string) string {
+		return `{"jsonrpc":"2.0","id":"` + id + `","method":"tools/call","params":{"name":"run",` +
+			`"arguments":{"command":"` + command + `","args":[],"wait_ms":600000}}}` + "\n"
+	}
 	cmd := relayCommand(f.entry(agentStdio))
-	stdin, err := cmd.StdinPipe()
+	input := initializeRequest + "\n" + initialized + "\n" + run("long", "serve") + run("short", "hello")
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
 	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	responses := bufio.NewScanner(stdout)
-	_, err = io.WriteString(stdin, initializeRequest+"\n")
-	require.NoError(t, err)
-	require.True(t, responses.Scan())
-	require.Contains(t, responses.Text(), `"serverInfo"`)
-	require.NoError(t, stdin.Close())
-	require.False(t, responses.Scan())
-	require.NoError(t, cmd.Wait())
+	require.Contains(t, string(out), `"serverInfo"`)
+	require.Contains(t, string(out), `"id":"short"`)
+	require.Contains(t, string(out), `hello\n`)
+	require.NotContains(t, string(out), `"id":"long"`) // Read does not wait that long
+	for _, terminal := range f.manager.Terminals() {
+		f.released(terminal)
+	}
+}
+
+func TestRelayRunsInAnotherDirectory(t *testing.T) {
+	f := newFront(t, blocking, ListenOptions{})
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", ".")
+	cmd := relayCommand(f.entry(agentStdio))
+	cmd.Dir = t.TempDir()
+	require.NoError(t, f.connectTo(&mcp.CommandTransport{Command: cmd}).Ping(t.Context(), nil))
 }
 
 func TestRelayEndsWithTheHost(t *testing.T) {

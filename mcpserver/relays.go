@@ -67,6 +67,7 @@ func (e *Entry) serveRelay(conn net.Conn) {
 	}
 	defer e.remove(k)
 	defer k.session.close()
-	defer context.AfterFunc(k.session.ctx, func() { conn.Close() })()
-	k.session.server.Run(context.Background(), relayTransport{conn, int(e.listener.options.MaxBody)})
+	c := newRelayConnection(conn, int(e.listener.options.MaxBody))
+	defer context.AfterFunc(k.session.ctx, func() { c.Close() })()
+	k.session.server.Run(context.Background(), c)
 }

@@ -155,6 +155,53 @@ func TestCloseDoesNotWaitForTokens(t *testing.T) {
 	}
 }
 
+func TestSocketRefusesBatches(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	for _, line := range []string{
+		"[" + initializeRequest + "]", " \t[" + initializeRequest + "," + listRequest + "]", "[]",
+		initializeRequest + "[" + listRequest + "]", initializeRequest + listRequest, "{", "null", "x",
+	} {
+		conn := dialSocket(t, e)
+		_, err := io.WriteString(conn, "\n"+line+"\n")
+		require.NoError(t, err)
+		n, _ := conn.Read(make([]byte, 1))
+		require.Zero(t, n, line)
+	}
+}
+
+func TestSocketLimitsLines(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 10
+	f := newFront(t, blocking, ListenOptions{MaxBody: limit})
+	e := f.entry(agentStdio)
+	for size, answered := range map[int]int{limit: 1, limit + 1: 0} {
+		conn := dialSocket(t, e)
+		_, err := io.WriteString(conn, initializeRequest+strings.Repeat(" ", size-len(initializeRequest))+"\n")
+		require.NoError(t, err)
+		n, _ := conn.Read(make([]byte, 1))
+		require.Equal(t, answered, n, size)
+	}
+}
+
+func TestSocketIDsInUseCountOnce(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	conn := dialSocket(t, f.entry(agentStdio))
+	_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n"+
+		`{"jsonrpc":"2.0","id":"used","method":"tools/call","params":{"name":"run",`+
+		`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`+"\n"+
+		strings.Repeat(`{"jsonrpc":"2.0","id":"used","method":"ping"}`+"\n", 2*maxUnanswered)+
+		`{"jsonrpc":"2.0","id":"last","method":"ping"}`+"\n")
+	require.NoError(t, err)
+	responses := bufio.NewScanner(conn)
+	for responses.Scan() && !strings.Contains(responses.Text(), `"last"`) {
+		require.NotContains(t, responses.Text(), `"used"`)
+	}
+	require.Contains(t, responses.Text(), `"last"`)
+}
+
 // failingListener fails a few times, as if too many files were open.
 type failingListener struct {
 	net.Listener

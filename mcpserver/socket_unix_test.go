@@ -58,7 +58,7 @@ func dialSocket(t *testing.T, e *Entry) net.Conn {
 	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable))
+	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable)+"\n")
 	require.NoError(t, err)
 	return conn
 }
@@ -308,7 +308,7 @@ func otherUser(which string, args []string) {
 		conn, err := net.Dial("unix", args[0])
 		must(err)
 		fmt.Println("connected")
-		io.WriteString(conn, args[1]+initializeRequest+"\n")
+		io.WriteString(conn, args[1]+"\n"+initializeRequest+"\n")
 		n, err := conn.Read(make([]byte, 1))
 		if n == 0 && (err == io.EOF || errors.Is(err, syscall.ECONNRESET)) {
 			fmt.Println("closed")

@@ -153,14 +153,9 @@ func (e *Entry) open() (*link, error) {
 	return k, nil
 }
 
-// reserve counts a session to be opened. If there are too many, it waits a moment, because clients receive the last
-// response of a session before its end.
+// reserve counts a session to be opened.
 func (e *Entry) reserve() error {
-	timeout := time.NewTimer(slotTimeout)
-	defer timeout.Stop()
-	select {
-	case e.slots <- struct{}{}:
-	case <-timeout.C:
+	if !e.takeSlot() {
 		return errSessions
 	}
 	e.mu.Lock()
@@ -171,6 +166,25 @@ func (e *Entry) reserve() error {
 	}
 	e.busy.Add(1)
 	return nil
+}
+
+// takeSlot takes one of the slots. If all are taken, it ends an idle session, and waits a moment, because clients receive
+// the last response of a session before its end.
+func (e *Entry) takeSlot() bool {
+	select {
+	case e.slots <- struct{}{}:
+		return true
+	default:
+	}
+	e.closeIdle()
+	timeout := time.NewTimer(slotTimeout)
+	defer timeout.Stop()
+	select {
+	case e.slots <- struct{}{}:
+		return true
+	case <-timeout.C:
+		return false
+	}
 }
 
 // remove forgets a session whose terminals have been released.

@@ -44,7 +44,8 @@ type ListenOptions struct {
 	// is used by agents that cannot connect to HTTP servers. By default, acpterm-mcp-relay is looked up in PATH.
 	Relay string
 
-	// MaxSessions is the maximum number of open MCP sessions for each Entry. The default is 16.
+	// MaxSessions is the maximum number of open MCP sessions for each Entry. The default is 16. To open
+	// another one over HTTP, the longest idle session without an open request and a running command is ended.
 	MaxSessions int
 
 	// MaxBody is the maximum size in bytes of an HTTP request's body or a relay's line. The default is 2 MiB.

@@ -83,7 +83,9 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 	} else if err := e.setRelay(agent.version, token); err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
-	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{MaxRequestBodyBytes: l.options.MaxBody})
+	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
+		MaxRequestBodyBytes: l.options.MaxBody, Logger: s.options.Logger,
+	})
 	if err := l.add(token, e); err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -255,6 +257,7 @@ func (l *Listener) newHTTPServer() *http.Server {
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       keepTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(io.Discard, "", 0), // not the host's standard logger
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			c.add(conn)
 			return context.WithValue(ctx, connKey{}, conn)

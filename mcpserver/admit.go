@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -50,6 +51,9 @@ func (l *Listener) verify(_ context.Context, token string, _ *http.Request) (*au
 func (l *Listener) checkHost(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(l.addr)
 	hosts := []string{l.addr, net.JoinHostPort("localhost", port)}
+	for _, host := range hosts { // clients leave out the default port
+		hosts = append(hosts, strings.TrimSuffix(host, ":80"))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")

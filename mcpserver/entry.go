@@ -60,6 +60,7 @@ type Header struct {
 // Entry returns an entry with a new token. An agent can open MCP sessions of s with it until the entry is closed.
 // initialize is the agent's response to initialize. The entry is for HTTP if the agent supports it, and otherwise for
 // stdio. name is the name that the agent gives the Server, usually as a prefix of the tools; if empty, it is "acpterm".
+// Over HTTP, a Server speaks the versions of MCP up to 2025-11-25.
 //
 // Entry returns an error if initialize is not a response of ACP version 1 or 2, if the agent supports neither transport,
 // or if the relay's socket or program cannot be used.

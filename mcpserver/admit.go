@@ -1,7 +1,6 @@
 package mcpserver
 
-// Access control of HTTP requests: host names, origins, tokens, and the number of connections. This file does not deal
-// with MCP.
+// Access control of HTTP requests: host names, origins, tokens and sizes. This file does not deal with MCP.
 
 import (
 	"bytes"
@@ -11,7 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -52,6 +51,9 @@ func (l *Listener) verify(_ context.Context, token string, _ *http.Request) (*au
 func (l *Listener) checkHost(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(l.addr)
 	hosts := []string{l.addr, net.JoinHostPort("localhost", port)}
+	for _, host := range hosts { // clients leave out the default port
+		hosts = append(hosts, strings.TrimSuffix(host, ":80"))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -95,32 +97,6 @@ func (l *Listener) readBody(next http.Handler) http.Handler {
 	})
 }
 
-// connections limits the connections of a server, which could otherwise use up the file descriptors that commands need.
-type connections struct {
-	mu         sync.Mutex
-	unadmitted []net.Conn // oldest first
-	admitted   map[net.Conn]*Entry
-	open       map[*Entry]int // number of admitted connections
-}
-
-// add adds a new connection, without a token so far. If there are too many, it closes the oldest one.
-func (c *connections) add(conn net.Conn) {
-	if oldest := c.push(conn); oldest != nil {
-		oldest.Close()
-	}
-}
-
-func (c *connections) push(conn net.Conn) (oldest net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unadmitted = append(c.unadmitted, conn)
-	if len(c.unadmitted) > maxUnadmitted {
-		oldest = c.unadmitted[0]
-		c.unadmitted = slices.Delete(c.unadmitted, 0, 1)
-	}
-	return oldest
-}
-
 // limit refuses requests with a token if too many connections of its entry are open. Agents with several entries may
 // use a connection for all of them.
 func (c *connections) limit(next http.Handler) http.Handler {
@@ -132,41 +108,4 @@ func (c *connections) limit(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// admit counts a connection as one of e. It reports false if e has too many.
-func (c *connections) admit(conn net.Conn, e *Entry) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.admitted[conn] == e {
-		return true
-	}
-	if c.open[e] >= maxConnections {
-		return false
-	}
-	c.forget(conn)
-	c.admitted[conn] = e
-	c.open[e]++
-	return true
-}
-
-func (c *connections) remove(conn net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forget(conn)
-}
-
-// forget removes a connection. The lock must be held.
-func (c *connections) forget(conn net.Conn) {
-	if i := slices.Index(c.unadmitted, conn); i >= 0 {
-		c.unadmitted = slices.Delete(c.unadmitted, i, i+1)
-	}
-	e := c.admitted[conn]
-	if e == nil {
-		return
-	}
-	delete(c.admitted, conn)
-	if c.open[e]--; c.open[e] == 0 {
-		delete(c.open, e)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -67,6 +68,25 @@ func TestDNSRebinding(t *testing.T) {
 	r := f.request(e, "POST", initializeRequest)
 	r.Host = "localhost:" + port
 	require.Equal(t, http.StatusOK, f.status(r))
+}
+
+func TestDefaultPort(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	status := func(addr, host string) int {
+		r := httptest.NewRequest("GET", "/mcp", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		(&Listener{addr: addr}).checkHost(ok).ServeHTTP(w, r)
+		return w.Code
+	}
+	for _, host := range []string{"127.0.0.1", "127.0.0.1:80", "localhost", "localhost:80"} {
+		require.Equal(t, http.StatusOK, status("127.0.0.1:80", host), host)
+	}
+	for _, host := range []string{"", "127.0.0.1:8", "127.0.0.2", "[::1]", "evil.example"} {
+		require.Equal(t, http.StatusForbidden, status("127.0.0.1:80", host), host)
+	}
+	require.Equal(t, http.StatusOK, status("[::1]:80", "[::1]"))
+	require.Equal(t, http.StatusForbidden, status("127.0.0.1:8080", "127.0.0.1"))
 }
 
 func TestCSRF(t *testing.T) {

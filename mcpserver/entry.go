@@ -60,6 +60,7 @@ type Header struct {
 // Entry returns an entry with a new token. An agent can open MCP sessions of s with it until the entry is closed.
 // initialize is the agent's response to initialize. The entry is for HTTP if the agent supports it, and otherwise for
 // stdio. name is the name that the agent gives the Server, usually as a prefix of the tools; if empty, it is "acpterm".
+// Over HTTP, a Server speaks the versions of MCP up to 2025-11-25.
 //
 // Entry returns an error if initialize is not a response of ACP version 1 or 2, if the agent supports neither transport,
 // or if the relay's socket or program cannot be used.
@@ -83,7 +84,9 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 	} else if err := e.setRelay(agent.version, token); err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
-	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{MaxRequestBodyBytes: l.options.MaxBody})
+	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
+		MaxRequestBodyBytes: l.options.MaxBody, Logger: s.options.Logger,
+	})
 	if err := l.add(token, e); err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
@@ -115,19 +118,14 @@ func (e *Entry) Close() error {
 	e.listener.revoke(e)
 	e.mu.Lock()
 	e.closed = true
-	var all []*link
+	var all []func() error
 	for k := range e.links {
-		all = append(all, k)
+		all = append(all, k.session.close)
 	}
 	e.mu.Unlock()
-	var closing sync.WaitGroup
-	errs := make([]error, len(all))
-	for i, k := range all {
-		closing.Go(func() { errs[i] = k.session.close() })
-	}
-	closing.Wait()
+	err := closeAll(all)
 	e.busy.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 var (
@@ -158,14 +156,9 @@ func (e *Entry) open() (*link, error) {
 	return k, nil
 }
 
-// reserve counts a session to be opened. If there are too many, it waits a moment, because clients receive the last
-// response of a session before its end.
+// reserve counts a session to be opened.
 func (e *Entry) reserve() error {
-	timeout := time.NewTimer(slotTimeout)
-	defer timeout.Stop()
-	select {
-	case e.slots <- struct{}{}:
-	case <-timeout.C:
+	if !e.takeSlot() {
 		return errSessions
 	}
 	e.mu.Lock()
@@ -176,6 +169,25 @@ func (e *Entry) reserve() error {
 	}
 	e.busy.Add(1)
 	return nil
+}
+
+// takeSlot takes one of the slots. If all are taken, it ends an idle session, and waits a moment, because clients receive
+// the last response of a session before its end.
+func (e *Entry) takeSlot() bool {
+	select {
+	case e.slots <- struct{}{}:
+		return true
+	default:
+	}
+	e.closeIdle()
+	timeout := time.NewTimer(slotTimeout)
+	defer timeout.Stop()
+	select {
+	case e.slots <- struct{}{}:
+		return true
+	case <-timeout.C:
+		return false
+	}
 }
 
 // remove forgets a session whose terminals have been released.

@@ -199,6 +199,29 @@ func (f *front) initialize(e *Entry) string {
 	return id
 }
 
+// idle waits until no request of an entry is open. The server may have written a response just before.
+func (f *front) idle(e *Entry) {
+	f.Helper()
+	require.Eventually(f, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for k := range e.links {
+			if k.requests > 0 {
+				return false
+			}
+		}
+		return true
+	}, 10*time.Second, time.Millisecond)
+}
+
+// ask sends a request of an MCP session and returns the status of the response.
+func (f *front) ask(e *Entry, id, body string) int {
+	f.Helper()
+	r := f.request(e, "POST", body)
+	r.Header.Set("Mcp-Session-Id", id)
+	return f.status(r)
+}
+
 // actAsChild lets the test binary act as a relay, as a host's executable does, or as another program that a test runs.
 func actAsChild() {
 	RunRelay()

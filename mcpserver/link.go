@@ -6,9 +6,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
 )
 
 // A link is an MCP session of an entry.
@@ -18,7 +21,8 @@ type link struct {
 	done    chan struct{} // closed when everything has been released
 
 	// Guarded by entry.mu.
-	requests int         // open HTTP requests
+	requests int         // open HTTP requests; a relay counts as one
+	since    time.Time   // when requests became zero
 	idle     *time.Timer // runs while requests is zero
 }
 
@@ -130,16 +134,49 @@ func (k *link) end() {
 	k.entry.mu.Lock()
 	defer k.entry.mu.Unlock()
 	if k.requests--; k.requests == 0 && k.session.ctx.Err() == nil {
+		k.since = time.Now()
 		k.idle = time.AfterFunc(k.entry.listener.options.IdleTimeout, k.expire)
 	}
 }
 
-// expire closes an idle session.
+// expire closes a session that has been idle for too long. A request may have come after the timer fired.
 func (k *link) expire() {
 	k.entry.mu.Lock()
-	busy := k.requests > 0
+	idle := k.requests == 0 && time.Since(k.since) >= k.entry.listener.options.IdleTimeout
+	if idle {
+		k.session.cancel() // so that begin fails
+	}
 	k.entry.mu.Unlock()
-	if !busy {
+	if idle {
 		k.session.close()
 	}
+}
+
+// closeIdle closes the session that has been idle longest, if there is one. Agents may exit without ending theirs.
+func (e *Entry) closeIdle() {
+	e.mu.Lock()
+	var oldest *link
+	for k := range e.links {
+		if k.isIdle() && (oldest == nil || k.since.Before(oldest.since)) {
+			oldest = k
+		}
+	}
+	if oldest != nil {
+		oldest.session.cancel() // so that begin fails
+	}
+	e.mu.Unlock()
+	if oldest != nil {
+		oldest.session.close()
+	}
+}
+
+// isIdle reports whether a session has no open request and no running command, and is not ending. entry.mu is held.
+func (k *link) isIdle() bool {
+	if k.requests > 0 || k.session.ctx.Err() != nil {
+		return false
+	}
+	return !slices.ContainsFunc(k.session.manager.SessionTerminals(k.session.id), func(t *acpterm.Terminal) bool {
+		state := t.Info().State
+		return state == acpterm.StateStarting || state == acpterm.StateRunning
+	})
 }

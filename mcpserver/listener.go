@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -22,14 +24,15 @@ const (
 	headerTimeout = 5 * time.Second // also for a relay's token
 	bodyTimeout   = 10 * time.Second
 	writeTimeout  = 10 * time.Second
-	lastTimeout   = 5 * time.Second // of the last responses to a relay
+	lastTimeout   = 5 * time.Second // of the last writes to a relay
+	answerTimeout = time.Second     // of the last calls of a relay to return
 	slotTimeout   = time.Second     // of a session to end, so that another can begin
 	keepTimeout   = 2 * time.Minute // of a connection without a request
 	maxHeader     = 16 << 10
 
 	// maxUnadmitted is the maximum number of connections before their first request with a token.
 	maxUnadmitted = 32
-	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests.
+	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests over HTTP.
 	maxConnections = 128
 )
 
@@ -43,7 +46,8 @@ type ListenOptions struct {
 	// is used by agents that cannot connect to HTTP servers. By default, acpterm-mcp-relay is looked up in PATH.
 	Relay string
 
-	// MaxSessions is the maximum number of open MCP sessions for each Entry. The default is 16.
+	// MaxSessions is the maximum number of open MCP sessions for each Entry. The default is 16. To open
+	// another one over HTTP, the longest idle session without an open request and a running command is ended.
 	MaxSessions int
 
 	// MaxBody is the maximum size in bytes of an HTTP request's body or a relay's line. The default is 2 MiB.
@@ -65,11 +69,11 @@ type Listener struct {
 	options ListenOptions
 	addr    string
 	http    *http.Server
-	socket  func() (*socket, error) // listens the first time
-	busy    sync.WaitGroup          // the goroutines that accept
+	busy    sync.WaitGroup // the goroutines that accept
 
 	mu      sync.Mutex
 	closed  bool
+	relays  *socket                      // nil until an entry needs it
 	entries map[[sha256.Size]byte]*Entry // by the token's hash
 }
 
@@ -88,7 +92,6 @@ func Listen(options *ListenOptions) (*Listener, error) {
 		return nil, fmt.Errorf("mcpserver: Listen: %w", err)
 	}
 	l.addr = tcp.Addr().String()
-	l.socket = sync.OnceValues(l.listenSocket)
 	l.http = l.newHTTPServer()
 	l.busy.Go(func() { l.http.Serve(slowListener{tcp}) })
 	return l, nil
@@ -121,23 +124,19 @@ func (o *ListenOptions) setDefaults() error {
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	var all []*Entry
+	relays := l.relays
+	var all []func() error
 	for _, e := range l.entries {
-		all = append(all, e)
+		all = append(all, e.Close)
 	}
 	l.mu.Unlock()
-	var closing sync.WaitGroup
-	errs := make([]error, len(all))
-	for i, e := range all {
-		closing.Go(func() { errs[i] = e.Close() })
-	}
-	closing.Wait()
+	err := closeAll(all)
 	l.http.Close()
-	if s, err := l.socket(); err == nil { // fails after Close if it was never needed
-		s.close()
+	if relays != nil {
+		relays.close()
 	}
 	l.busy.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 // add makes the token of an entry valid.
@@ -168,19 +167,37 @@ func (l *Listener) revoke(e *Entry) {
 	delete(l.entries, e.key)
 }
 
-// listenSocket starts listening for relays.
-func (l *Listener) listenSocket() (*socket, error) {
+// socket returns the socket for relays. It starts listening the first time.
+func (l *Listener) socket() (*socket, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, net.ErrClosed
+	s := l.relays
+	l.mu.Unlock()
+	if s != nil {
+		return s, nil
 	}
 	s, err := newSocket()
 	if err != nil {
 		return nil, fmt.Errorf("listen for relays: %w", err)
 	}
-	l.busy.Go(func() { l.acceptRelays(s) })
-	return s, nil
+	used, err := l.use(s)
+	if used != s {
+		s.close()
+	}
+	return used, err
+}
+
+// use starts accepting relays on s, and returns it. If there is another socket already, use returns that one.
+func (l *Listener) use(s *socket) (*socket, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	if l.relays == nil {
+		l.relays = s
+		l.busy.Go(func() { l.acceptRelays(s) })
+	}
+	return l.relays, nil
 }
 
 // relay returns the path of the relay program.
@@ -233,13 +250,14 @@ type connKey struct{}
 
 // newHTTPServer returns the HTTP server. It has no WriteTimeout, which would end streams; see slowConn.
 func (l *Listener) newHTTPServer() *http.Server {
-	c := &connections{admitted: make(map[net.Conn]*Entry), open: make(map[*Entry]int)}
+	c := newConnections()
 	return &http.Server{
 		Handler:           l.handler(c),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       keepTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(io.Discard, "", 0), // not the host's standard logger
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			c.add(conn)
 			return context.WithValue(ctx, connKey{}, conn)

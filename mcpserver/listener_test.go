@@ -139,6 +139,41 @@ func TestIdleSessionsEnd(t *testing.T) {
 	require.NoError(t, listening.Ping(t.Context(), nil))
 }
 
+func TestIdleSessionsMakeRoom(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{MaxSessions: 3})
+	e := f.entry(agentHTTP)
+	var ids []string
+	for range 3 {
+		ids = append(ids, f.initialize(e))
+		f.idle(e)
+	}
+	for i, command := range []string{"serve", "hello", "hello"} { // only the first goes on
+		require.Equal(t, http.StatusOK, f.ask(e, ids[i], `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":`+
+			`{"name":"run","arguments":{"command":"`+command+`","args":[],"wait_ms":0}}}`))
+		f.idle(e)
+	}
+	for _, terminal := range f.manager.Terminals()[1:] {
+		<-terminal.Done()
+	}
+	f.initialize(e)
+	require.Equal(t, http.StatusNotFound, f.ask(e, ids[1], listRequest))
+	require.Equal(t, http.StatusOK, f.ask(e, ids[0], listRequest))
+	require.Equal(t, http.StatusOK, f.ask(e, ids[2], listRequest))
+}
+
+func TestLateTimerDoesNotEndASession(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentHTTP)
+	id := f.initialize(e)
+	f.idle(e)
+	for k := range e.links {
+		k.expire() // as a timer that a request could no longer stop
+	}
+	require.Equal(t, http.StatusOK, f.ask(e, id, listRequest))
+}
+
 func TestIPv6(t *testing.T) {
 	t.Parallel()
 	probe, err := net.Listen("tcp", "[::1]:0")

@@ -84,7 +84,7 @@ func TestRelayHidesItsSecret(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{})
 	e := f.entry(agentStdio)
 	token := valueOf(e, relay.TokenVariable)
-	require.Len(t, token, 26)
+	require.NotEmpty(t, token)
 	require.NotContains(t, strings.Join(append(e.Args, e.Command), " "), token)
 }
 
@@ -98,8 +98,12 @@ func TestRelayWithWrongToken(t *testing.T) {
 	for _, e := range []*Entry{closed, wrong, short} {
 		err := exchange(relayCommand(e), initializeRequest+"\n")
 		require.ErrorContains(t, err, "exit status 1")
+		require.ErrorContains(t, err, "the client refused the connection")
 		require.NotContains(t, err.Error(), valueOf(e, relay.TokenVariable)+"\n")
 	}
+	none := f.entry(agentStdio)
+	setValue(none, relay.TokenVariable, "")
+	require.ErrorContains(t, exchange(relayCommand(none), ""), "must be set")
 	gone := f.entry(agentStdio)
 	setValue(gone, relay.SocketVariable, filepath.Join(t.TempDir(), "s"))
 	require.ErrorContains(t, exchange(relayCommand(gone), ""), "connect to the client")
@@ -108,20 +112,31 @@ func TestRelayWithWrongToken(t *testing.T) {
 func TestRelayHalfCloses(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})
+	run := func(id, command string) string {
+		return `{"jsonrpc":"2.0","id":"` + id + `","method":"tools/call","params":{"name":"run",` +
+			`"arguments":{"command":"` + command + `","args":[],"wait_ms":600000}}}` + "\n"
+	}
 	cmd := relayCommand(f.entry(agentStdio))
-	stdin, err := cmd.StdinPipe()
+	input := initializeRequest + "\n" + initialized + "\n" + run("long", "serve") + run("short", "hello")
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
 	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	responses := bufio.NewScanner(stdout)
-	_, err = io.WriteString(stdin, initializeRequest+"\n")
-	require.NoError(t, err)
-	require.True(t, responses.Scan())
-	require.Contains(t, responses.Text(), `"serverInfo"`)
-	require.NoError(t, stdin.Close())
-	require.False(t, responses.Scan())
-	require.NoError(t, cmd.Wait())
+	require.Contains(t, string(out), `"serverInfo"`)
+	require.Contains(t, string(out), `"id":"short"`)
+	require.Contains(t, string(out), `hello\n`)
+	require.NotContains(t, string(out), `"id":"long"`) // Read does not wait that long
+	for _, terminal := range f.manager.Terminals() {
+		f.released(terminal)
+	}
+}
+
+func TestRelayRunsInAnotherDirectory(t *testing.T) {
+	f := newFront(t, blocking, ListenOptions{})
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", ".")
+	cmd := relayCommand(f.entry(agentStdio))
+	cmd.Dir = t.TempDir()
+	require.NoError(t, f.connectTo(&mcp.CommandTransport{Command: cmd}).Ping(t.Context(), nil))
 }
 
 func TestRelayEndsWithTheHost(t *testing.T) {

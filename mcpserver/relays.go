@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -18,27 +19,29 @@ import (
 //		...
 func RunRelay() { relay.Main() }
 
-// acceptRelays serves relays until the socket is closed. Only so many may be connected without having sent a token.
+// acceptRelays serves relays until the socket is closed.
 func (l *Listener) acceptRelays(s *socket) {
-	unadmitted := make(chan struct{}, maxUnadmitted)
-	for {
+	c := newConnections()
+	defer c.closeUnadmitted()
+	for delay := time.Duration(0); ; {
 		conn, err := s.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		select {
-		case unadmitted <- struct{}{}:
-			l.busy.Go(func() {
-				defer conn.Close()
-				e := l.admitRelay(conn)
-				<-unadmitted
-				if e != nil {
-					e.serveRelay(conn)
-				}
-			})
-		default:
-			conn.Close()
+		if err != nil { // such as too many open files
+			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+			time.Sleep(delay)
+			continue
 		}
+		delay = 0
+		c.add(conn)
+		l.busy.Go(func() {
+			defer c.remove(conn)
+			defer conn.Close()
+			if e := l.admitRelay(conn); e != nil && c.admit(conn, e) {
+				e.serveRelay(conn)
+			}
+		})
 	}
 }
 
@@ -64,6 +67,7 @@ func (e *Entry) serveRelay(conn net.Conn) {
 	}
 	defer e.remove(k)
 	defer k.session.close()
-	defer context.AfterFunc(k.session.ctx, func() { conn.Close() })()
-	k.session.server.Run(context.Background(), relayTransport{conn, int(e.listener.options.MaxBody)})
+	c := newRelayConnection(conn, int(e.listener.options.MaxBody))
+	defer context.AfterFunc(k.session.ctx, func() { c.Close() })()
+	k.session.server.Run(context.Background(), c)
 }

@@ -170,17 +170,22 @@ func (c *connection) close() {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	all := make([]*session, 0, len(s.sessions))
+	var all []func() error
 	for c := range s.sessions {
-		all = append(all, c)
+		all = append(all, c.close)
 	}
 	s.mu.Unlock()
+	return closeAll(all)
+}
+
+// closeAll calls all functions concurrently, and returns their joined errors.
+func closeAll(all []func() error) error {
+	var closing sync.WaitGroup
 	errs := make([]error, len(all))
-	var ends sync.WaitGroup
-	for i, c := range all {
-		ends.Go(func() { errs[i] = c.close() })
+	for i, closeOne := range all {
+		closing.Go(func() { errs[i] = closeOne() })
 	}
-	ends.Wait()
+	closing.Wait()
 	return errors.Join(errs...)
 }
 

@@ -13,7 +13,11 @@ import (
 
 // newSocket listens on a Unix socket in a directory that other users cannot enter.
 func newSocket() (*socket, error) {
-	dir, err := os.MkdirTemp("", "acpterm-mcp-") // mode 0700
+	temp, err := filepath.Abs(os.TempDir()) // the relay may run in another directory
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(temp, "acpterm-mcp-") // mode 0700
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,7 +58,7 @@ func dialSocket(t *testing.T, e *Entry) net.Conn {
 	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable))
+	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable)+"\n")
 	require.NoError(t, err)
 	return conn
 }
@@ -100,16 +101,140 @@ func TestSocketTooManyWithoutToken(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{})
 	e := f.entry(agentStdio)
 	s := f.connect(e)
-	var last net.Conn
+	var silent []net.Conn
 	for range maxUnadmitted + 1 {
 		conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
 		require.NoError(t, err)
 		defer conn.Close()
-		last = conn
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(headerTimeout/2)))
+		silent = append(silent, conn)
 	}
-	_, err := last.Read(make([]byte, 1)) // long before the others
+	_, err := silent[0].Read(make([]byte, 1))
 	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	f.connect(e)
 	require.NoError(t, s.Ping(t.Context(), nil))
+}
+
+func TestSocketTooManyWithToken(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{MaxSessions: maxConnections + 1})
+	e := f.entry(agentStdio)
+	var last net.Conn
+	opens := func() bool {
+		last = dialSocket(t, e)
+		io.WriteString(last, initializeRequest+"\n")
+		n, _ := last.Read(make([]byte, 1))
+		return n == 1
+	}
+	for range maxConnections {
+		require.True(t, opens())
+	}
+	served := last
+	require.False(t, opens())
+	f.connect(f.entry(agentStdio))
+	require.NoError(t, served.Close())
+	require.Eventually(t, opens, 10*time.Second, time.Millisecond)
+}
+
+func TestCloseDoesNotWaitForTokens(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
+	require.NoError(t, err)
+	defer conn.Close()
+	f.connect(e) // is accepted after conn
+	closed := make(chan error, 1)
+	go func() { closed <- f.listener.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(headerTimeout / 2):
+		require.Fail(t, "Close waits for a token")
+	}
+}
+
+func TestSocketRefusesBatches(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e := f.entry(agentStdio)
+	for _, line := range []string{
+		"[" + initializeRequest + "]", " \t[" + initializeRequest + "," + listRequest + "]", "[]",
+		initializeRequest + "[" + listRequest + "]", initializeRequest + listRequest, "{", "null", "x",
+	} {
+		conn := dialSocket(t, e)
+		_, err := io.WriteString(conn, "\n"+line+"\n")
+		require.NoError(t, err)
+		n, _ := conn.Read(make([]byte, 1))
+		require.Zero(t, n, line)
+	}
+}
+
+func TestSocketLimitsLines(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 10
+	f := newFront(t, blocking, ListenOptions{MaxBody: limit})
+	e := f.entry(agentStdio)
+	for size, answered := range map[int]int{limit: 1, limit + 1: 0} {
+		conn := dialSocket(t, e)
+		_, err := io.WriteString(conn, initializeRequest+strings.Repeat(" ", size-len(initializeRequest))+"\n")
+		require.NoError(t, err)
+		n, _ := conn.Read(make([]byte, 1))
+		require.Equal(t, answered, n, size)
+	}
+}
+
+func TestSocketIDsInUseCountOnce(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	conn := dialSocket(t, f.entry(agentStdio))
+	_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n"+
+		`{"jsonrpc":"2.0","id":"used","method":"tools/call","params":{"name":"run",`+
+		`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`+"\n"+
+		strings.Repeat(`{"jsonrpc":"2.0","id":"used","method":"ping"}`+"\n", 2*maxUnanswered)+
+		`{"jsonrpc":"2.0","id":"last","method":"ping"}`+"\n")
+	require.NoError(t, err)
+	responses := bufio.NewScanner(conn)
+	for responses.Scan() && !strings.Contains(responses.Text(), `"last"`) {
+		require.NotContains(t, responses.Text(), `"used"`)
+	}
+	require.Contains(t, responses.Text(), `"last"`)
+}
+
+// failingListener fails a few times, as if too many files were open.
+type failingListener struct {
+	net.Listener
+	failures int
+}
+
+func (l *failingListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+func TestSocketAcceptsAfterFailures(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	s, err := newSocket()
+	require.NoError(t, err)
+	s.Listener = &failingListener{s.Listener, 3}
+	_, err = f.listener.use(s)
+	require.NoError(t, err)
+	require.NoError(t, f.connect(f.entry(agentStdio)).Ping(t.Context(), nil))
+}
+
+func TestSocketIsTriedAgain(t *testing.T) {
+	f := newFront(t, blocking, ListenOptions{})
+	dir := filepath.Join(t.TempDir(), "d")
+	t.Setenv("TMPDIR", dir)
+	_, err := f.server.Entry(f.listener, "", []byte(agentStdio))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, f.connect(f.entry(agentStdio)).Ping(t.Context(), nil))
 }
 
 // nobody is the user ID of nobody.
@@ -183,7 +308,7 @@ func otherUser(which string, args []string) {
 		conn, err := net.Dial("unix", args[0])
 		must(err)
 		fmt.Println("connected")
-		io.WriteString(conn, args[1]+initializeRequest+"\n")
+		io.WriteString(conn, args[1]+"\n"+initializeRequest+"\n")
 		n, err := conn.Read(make([]byte, 1))
 		if n == 0 && (err == io.EOF || errors.Is(err, syscall.ECONNRESET)) {
 			fmt.Println("closed")

@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
+	"syscall"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	// TokenVariable is the environment variable with the token. Other users can see arguments, but not the environment.
 	TokenVariable = "ACPTERM_MCP_TOKEN"
 
-	tokenLength = 26 // of rand.Text
+	maxToken = 256 // bytes; more than rand.Text will ever return
 )
 
 // Main is the main function of a relay. It returns immediately if the process is not one.
@@ -34,10 +34,11 @@ func Main() {
 	os.Exit(0)
 }
 
-// run copies in both directions, until the client closes the socket or the agent closes out. At the end of in, it closes
-// only its half of the connection, so that the last responses still arrive.
+// run sends the token and a newline, and then copies in both directions, until the client closes the socket or the
+// agent closes out. At the end of in, it closes only its half of the connection, so that the last responses still
+// arrive. The client waits for them a second.
 func run(path, token string, in io.Reader, out io.Writer) error {
-	if path == "" || len(token) != tokenLength {
+	if path == "" || token == "" {
 		return fmt.Errorf("the variables %s and %s must be set: an ACP client passes them in mcpServers",
 			SocketVariable, TokenVariable)
 	}
@@ -46,7 +47,7 @@ func run(path, token string, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("connect to the client: %w", err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, token); err != nil {
+	if _, err := io.WriteString(conn, token+"\n"); err != nil {
 		return fmt.Errorf("send the token: %w", err)
 	}
 	ended := make(chan struct{}) // closed at the end of in
@@ -58,7 +59,7 @@ func run(path, token string, in io.Reader, out io.Writer) error {
 		}
 	}()
 	n, err := io.Copy(out, conn)
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) { // the client may have closed it without reading everything
 		return fmt.Errorf("copy: %w", err)
 	}
 	select {
@@ -67,7 +68,7 @@ func run(path, token string, in io.Reader, out io.Writer) error {
 	default:
 	}
 	if n == 0 {
-		return errors.New("the client refused the connection: its session may have been closed")
+		return errors.New("the client refused the connection: its session may have been closed, or has too many connections")
 	}
 	return nil
 }
@@ -78,11 +79,17 @@ type halfConn interface {
 	CloseWrite() error
 }
 
-// ReadToken reads the token that a relay sends first.
+// ReadToken reads the token that a relay sends first, and nothing after it.
 func ReadToken(r io.Reader) (string, error) {
-	var token strings.Builder
-	if _, err := io.CopyN(&token, r, tokenLength); err != nil {
-		return "", err
+	var token []byte
+	for next := make([]byte, 1); len(token) <= maxToken; {
+		if _, err := io.ReadFull(r, next); err != nil {
+			return "", err
+		}
+		if next[0] == '\n' {
+			return string(token), nil
+		}
+		token = append(token, next[0])
 	}
-	return token.String(), nil
+	return "", errors.New("the token is too long")
 }

@@ -139,7 +139,7 @@ func (k *link) end() {
 	}
 }
 
-// expire closes a session that has been idle for too long. A request may have come after the timer fired.
+// expire closes a session after IdleTimeout. A request may have come after the timer fired.
 func (k *link) expire() {
 	k.entry.mu.Lock()
 	idle := k.requests == 0 && time.Since(k.since) >= k.entry.listener.options.IdleTimeout
@@ -152,7 +152,7 @@ func (k *link) expire() {
 	}
 }
 
-// closeIdle closes the session that has been idle longest, if there is one. Agents may exit without ending theirs.
+// closeIdle closes the longest idle session, if any. Agents may exit without ending theirs.
 func (e *Entry) closeIdle() {
 	e.mu.Lock()
 	var oldest *link

@@ -35,7 +35,7 @@ func Main() {
 }
 
 // run sends the token and a newline, and then copies in both directions, until the client closes the socket or the
-// agent closes out. At the end of in, it closes only its half of the connection, so that the last responses still
+// agent closes out. It closes only its half of the connection at the end of in, so that the last responses still
 // arrive. The client waits for them a second.
 func run(path, token string, in io.Reader, out io.Writer) error {
 	if path == "" || token == "" {

@@ -33,8 +33,8 @@ func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) 
 	return jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, conn)), other).DisconnectNotify()
 }
 
-// methodFollowed asks a client with followers how much its followers have read. The client answers when all followers have
-// ended.
+// methodFollowed asks a client with followers how much its followers have read. The client answers when all followers
+// have ended.
 const methodFollowed = "benchmark/followed"
 
 // followed is the answer to methodFollowed, in bytes.

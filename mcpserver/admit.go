@@ -75,8 +75,8 @@ func refuse(w http.ResponseWriter, reason string, code int) {
 	http.Error(w, reason, code)
 }
 
-// readBody reads the body of a request, and then removes the deadline set by http.Server.ReadTimeout, which would end the
-// response. The body is thus complete before an MCP session is opened for it.
+// readBody reads the body of a request, and then removes the deadline set by http.Server.ReadTimeout, which would end
+// the response. The body is thus complete before an MCP session is opened for it.
 func (l *Listener) readBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, l.options.MaxBody))

@@ -138,8 +138,8 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	return c.describe(t, r, offset, in.MaxBytes, showEnds)
 }
 
-// awaitMatch waits until a line matches, both the command and its output have ended, or limit has passed. Processes that
-// the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
+// awaitMatch waits until a line matches, both the command and its output have ended, or limit has passed. Processes
+// that the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
 // output that exists.
 func (c *session) awaitMatch(
 	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool, limit time.Duration,

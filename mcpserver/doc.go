@@ -40,8 +40,8 @@
 // # ACP clients
 //
 // An ACP client offers a Server to its agent in session/new, session/load and session/resume. Server.Entry returns an
-// element of mcpServers. It is for HTTP on this machine or, if the agent does not support that, for a relay program that
-// the agent starts:
+// element of mcpServers. It is for HTTP on this machine or, if the agent does not support that, for a relay program
+// that the agent starts:
 //
 //	l, err := mcpserver.Listen(nil) // one for the whole program
 //	entry, err := s.Entry(l, "", initializeResult)

@@ -20,8 +20,8 @@ import (
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
-// An Entry is an element of mcpServers in session/new, session/load and session/resume, which makes the agent connect to
-// a Server. Its JSON value is that of the schema type McpServer. It contains a secret.
+// An Entry is an element of mcpServers in session/new, session/load and session/resume, which makes the agent connect
+// to a Server. Its JSON value is that of the schema type McpServer. It contains a secret.
 //
 // Callers should call Close when the agent's session is closed.
 type Entry struct {
@@ -62,8 +62,8 @@ type Header struct {
 // stdio. name is the name that the agent gives the Server, usually as a prefix of the tools; if empty, it is "acpterm".
 // Over HTTP, a Server speaks the versions of MCP up to 2025-11-25.
 //
-// Entry returns an error if initialize is not a response of ACP version 1 or 2, if the agent supports neither transport,
-// or if the relay's socket or program cannot be used.
+// Entry returns an error if initialize is not a response of ACP version 1 or 2, if the agent supports neither
+// transport, or if the relay's socket or program cannot be used.
 func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*Entry, error) {
 	agent, err := readAgent(initialize)
 	if err != nil {
@@ -171,8 +171,8 @@ func (e *Entry) reserve() error {
 	return nil
 }
 
-// takeSlot takes one of the slots. If all are taken, it ends an idle session, and waits a moment, because clients receive
-// the last response of a session before its end.
+// takeSlot takes one of the slots. If all are taken, it ends an idle session, and waits a moment, because clients
+// receive the last response of a session before its end.
 func (e *Entry) takeSlot() bool {
 	select {
 	case e.slots <- struct{}{}:

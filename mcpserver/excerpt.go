@@ -27,7 +27,8 @@ const (
 const (
 	// headShare is the part of an excerpt, as 1/headShare, that shows the beginning.
 	headShare = 4
-	// maxHidden is how many bytes of an escape sequence are left out without a mark. An unfinished one hides everything.
+	// maxHidden is how many bytes of an escape sequence are left out without a mark. An unfinished one hides
+	// everything.
 	maxHidden = 1 << 10
 	// leadIn is how much output before the offset is read, to know of an escape sequence that begins there.
 	leadIn = 1 << 10
@@ -301,8 +302,8 @@ func (s *splitter) lose(to int64, yield func(piece) bool) bool {
 	return yield(p)
 }
 
-// unwaiting is a context that ends when its Done method is called. With it, Follow yields the existing output, and stops
-// instead of waiting for more.
+// unwaiting is a context that ends when its Done method is called. With it, Follow yields the existing output, and
+// stops instead of waiting for more.
 type unwaiting struct{ waited bool }
 
 func (u *unwaiting) Deadline() (time.Time, bool) { return time.Time{}, false }

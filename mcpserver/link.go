@@ -128,8 +128,8 @@ func (k *link) begin() bool {
 	return true
 }
 
-// end is called after a request, and starts the timer of idle sessions. The SDK's SessionTimeout would also end sessions
-// whose client is listening for messages.
+// end is called after a request, and starts the timer of idle sessions. The SDK's SessionTimeout would also end
+// sessions whose client is listening for messages.
 func (k *link) end() {
 	k.entry.mu.Lock()
 	defer k.entry.mu.Unlock()

@@ -32,14 +32,15 @@ const (
 
 	// maxUnadmitted is the maximum number of connections before their first request with a token.
 	maxUnadmitted = 32
-	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests over HTTP.
+	// maxConnections is the maximum number of connections with the token of one entry, and so of its requests over
+	// HTTP.
 	maxConnections = 128
 )
 
 // ListenOptions configures a Listener. The zero value is ready to use.
 type ListenOptions struct {
-	// Addr is the address for HTTP, a loopback IP address with a port. Listen refuses all other addresses and names. The
-	// default is "127.0.0.1:0", which chooses a port.
+	// Addr is the address for HTTP, a loopback IP address with a port. Listen refuses all other addresses and names.
+	// The default is "127.0.0.1:0", which chooses a port.
 	Addr string
 
 	// Relay is the absolute path of a program that calls RunRelay when it starts, such as the host's own executable. It
@@ -61,8 +62,9 @@ type ListenOptions struct {
 // A Listener lets agents on this machine connect to Servers, over HTTP or through a relay. Server.Entry returns what to
 // tell an agent. Callers should call Close when done.
 //
-// HTTP requests must contain the token of an Entry, and a Host header with the listener's address or localhost. Requests
-// from web pages are refused. Slow connections are closed, and so is the oldest without a token if there are too many.
+// HTTP requests must contain the token of an Entry, and a Host header with the listener's address or localhost.
+// Requests from web pages are refused. Slow connections are closed, and so is the oldest without a token if there are
+// too many.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Listener struct {
@@ -151,8 +153,8 @@ func (l *Listener) add(token string, e *Entry) error {
 	return nil
 }
 
-// find returns the entry of a token, or nil. Its time depends only on the hash of the given token, and so reveals nothing
-// about the others.
+// find returns the entry of a token, or nil. Its time depends only on the hash of the given token, and so reveals
+// nothing about the others.
 func (l *Listener) find(token string) *Entry {
 	key := sha256.Sum256([]byte(token))
 	l.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
-// RunRelay turns the process into a relay if an agent started it as one, and then does not return. Otherwise, it returns
-// immediately. A host whose executable is ListenOptions.Relay calls it first in main:
+// RunRelay turns the process into a relay if an agent started it as one, and then does not return. Otherwise, it
+// returns immediately. A host whose executable is ListenOptions.Relay calls it first in main:
 //
 //	func main() {
 //		mcpserver.RunRelay()

@@ -109,8 +109,8 @@ func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
 // unreadLimit is how long serve waits for a client to read, after the session was closed.
 const unreadLimit = 5 * time.Second
 
-// serve serves a session on a transport until either ends. If the session ends, its terminals are released first, even if
-// calls cannot return because the client does not read.
+// serve serves a session on a transport until either ends. If the session ends, its terminals are released first, even
+// if calls cannot return because the client does not read.
 func (c *session) serve(t mcp.Transport) error {
 	connected := &connection{Transport: t}
 	served := make(chan error, 1)

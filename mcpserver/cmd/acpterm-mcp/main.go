@@ -1,17 +1,17 @@
-// Acpterm-mcp runs commands for an agent that speaks MCP, such as Claude Code, Codex, opencode, Gemini CLI or Cursor. The
-// agent starts it, and calls its tools over standard input and output:
+// Acpterm-mcp runs commands for an agent that speaks MCP, such as Claude Code, Codex, opencode, Gemini CLI or Cursor.
+// The agent starts it, and calls its tools over standard input and output:
 //
 //	acpterm-mcp -root . -allow 'go ...' -sandbox -view 127.0.0.1:0
 //
-// Rules decide which commands run, and -h lists the flags. A command that no rule matches needs the user's approval, for
-// which the agent's program asks (elicitation). If it cannot ask, the command is denied. Without -allow, nothing is
+// Rules decide which commands run, and -h lists the flags. A command that no rule matches needs the user's approval,
+// for which the agent's program asks (elicitation). If it cannot ask, the command is denied. Without -allow, nothing is
 // allowed without a question.
 //
 // In a shell line, the rules decide about every program. Agents may set only variables that cannot make a program run
 // another, unless -variable says otherwise.
 //
-// Messages are on standard error, which agents usually log. When standard input ends, or after an interrupt, the program
-// kills the commands that still run, and exits with
+// Messages are on standard error, which agents usually log. When standard input ends, or after an interrupt, the
+// program kills the commands that still run, and exits with
 //
 //	0    the agent ended the session
 //	1    an error

@@ -96,7 +96,8 @@ func (r *rules) allows() bool {
 		slices.ContainsFunc(r.all(), func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictAllow })
 }
 
-// policy makes a policy for commands with an environment, or remote ones. It decides about every program in a shell line.
+// policy makes a policy for commands with an environment, or remote ones. It decides about every program in a shell
+// line.
 func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 	others := r.others.value()
 	all := policy.Rules{Default: others, ShellLines: others, Rules: r.all()}

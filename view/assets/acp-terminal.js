@@ -2,12 +2,11 @@
 //
 // Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
 // see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
-// bytes), following. Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the
+// bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the
 // row as its detail, after each change of the row. The default height is 24rem. The user can type while the screen has
 // the focus and row.input is true.
 
 import { Terminal } from './xterm/xterm.mjs'
-import { SearchAddon } from './xterm/addon-search.mjs'
 import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
@@ -17,6 +16,7 @@ import { textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
 import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
+import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
@@ -39,14 +39,16 @@ class AcpTerminal extends HTMLElement {
   static observedAttributes = ['src', 'theme']
 
   row = null
+  first = ''
   missed = 0
   #parts = null
   #xterm = null
-  #search = null
+  #search = null // loaded on first use
   #connection = null // an AbortController for the current src
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
+  #tried = false // the connection has been open or has failed
   #written = false // output has been written
   #send = null // sends typed text to the current src
   #typed = 0 // the number of the last row that accepted input
@@ -145,8 +147,9 @@ class AcpTerminal extends HTMLElement {
   // find selects the next or the previous match of a text in all retained output. It resolves to whether a match
   // exists.
   async find(text, backwards = false, incremental = false) {
-    if (!this.#search) return false
+    if (!this.#xterm) return false
     const { signal } = this.#connection
+    if (!await this.#loadSearch(signal) || signal.aborted) return false
     let found = this.#findHere(text, backwards, incremental)
     if (!text || !this.#partial || this.#moving) return found.any
     const history = await this.#readOrSay(signal)
@@ -165,6 +168,25 @@ class AcpTerminal extends HTMLElement {
     const mark = this.#shown.marks.get(backwards ? section + 1 : section)
     this.#select(mark && { start: { x: 0, y: mark.line }, end: { x: 1, y: mark.line } })
     return this.#findHere(text, backwards, !backwards).any
+  }
+
+  // loadSearch loads the search, which few users need. It reports whether the screen of the signal has it.
+  async #loadSearch(signal) {
+    if (this.#search) return true
+    try {
+      const { SearchAddon } = await import('./xterm/addon-search.mjs')
+      if (signal.aborted) return false
+      if (this.#search) return true // loaded meanwhile
+      this.#xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
+    } catch {
+      this.#say('Find cannot be loaded; the connection is lost.', signal)
+      return false
+    }
+    this.#search.onDidChangeResults(results => {
+      this.#results = results
+      this.#showCount()
+    })
+    return true
   }
 
   // findHere searches only the screen. before is the previous selection. further means that the match is beyond it, in
@@ -275,9 +297,9 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts = build(root)
     const stopped = p.stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
-    await Promise.all(p.styles.map(link => new Promise(resolve => {
-      link.onload = link.onerror = resolve
-    })))
+    const styled = addSheets(root)
+    p.sheets = [...root.adoptedStyleSheets]
+    await styled
     if (stopped.signal.aborted) return
 
     const resized = new ResizeObserver(() => { this.#fit(); this.#showMore() })
@@ -361,7 +383,7 @@ class AcpTerminal extends HTMLElement {
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = this.#makeTerminal(80)
-    xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
+    this.#search = null
     linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
@@ -371,10 +393,6 @@ class AcpTerminal extends HTMLElement {
     })
     listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
-    this.#search.onDidChangeResults(results => {
-      this.#results = results
-      this.#showCount()
-    })
     this.#fit()
     this.#showTyping()
   }
@@ -411,13 +429,13 @@ class AcpTerminal extends HTMLElement {
     this.#gap = this.#moving = false
     this.missed = 0
     this.#stopProblem = ''
-    this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
+    this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.toEnd.hidden = p.more.hidden = p.copyCommand.hidden = true
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
-    this.#online = this.#paused = this.#written = false
+    this.#online = this.#tried = this.#paused = this.#written = false
     p.cut.hidden = true
     p.whole.hidden = true
     this.#typed = 0
@@ -486,7 +504,7 @@ class AcpTerminal extends HTMLElement {
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.#typing
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
-    p.typing.hidden = !could
+    p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.#typing)
     if (p.typing.textContent !== text) p.typing.textContent = text
   }
@@ -517,8 +535,10 @@ class AcpTerminal extends HTMLElement {
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
+    const { first } = this
+    this.first = ''
     await follow(`${src}/output`, {
-      signal,
+      signal, first,
       onEvent: event => {
         if (signal.aborted) return
         if (event.type !== 'status') return this.#write(event.data, signal)
@@ -546,6 +566,7 @@ class AcpTerminal extends HTMLElement {
   #setOnline(online) {
     const p = this.#parts
     this.#online = online
+    this.#tried = true
     if (online) delete p.box.dataset.offline
     else p.box.dataset.offline = ''
     p.stop.disabled = !online
@@ -569,7 +590,7 @@ class AcpTerminal extends HTMLElement {
     if (this.#shown || this.#moving) return // the live output is read again after the window
     if (replaced) {
       this.#xterm.reset() // nothing is queued, because each write is awaited
-      this.#search.clearDecorations()
+      this.#search?.clearDecorations()
       this.#parts.findCount.textContent = ''
       this.missed = 0
       text = `\x18\x1b\\${text}` // earlier output may end within an escape sequence
@@ -699,8 +720,6 @@ function notRun(row) {
 function build(root) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
-  const link = href => element('link', { rel: 'stylesheet', href: new URL(href, import.meta.url).href })
-  p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.more = button('', { class: 'more', hidden: true })
@@ -738,7 +757,7 @@ function build(root) {
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd),
     p.typing)
-  root.replaceChildren(...p.styles, p.box)
+  root.replaceChildren(p.box)
   return p
 }
 

@@ -2,9 +2,10 @@
 //
 // Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
 // see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
-// bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the
-// row as its detail, after each change of the row. The default height is 24rem. The user can type while the screen has
-// the focus and row.input is true.
+// bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(),
+// find(text), earlier(), later(), openFind(), update(row). Events: "status", with the row as its detail, after each
+// change of the row. The default height is 24rem. The user can type while the screen has the focus and row.input is
+// true.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
@@ -107,6 +108,11 @@ class AcpTerminal extends HTMLElement {
     if (!this.isConnected || !this.#parts) return
     if (name === 'theme') this.#showTheme()
     else this.#connect()
+  }
+
+  // update shows a newer row of an ended command, whose stream has ended: its session may have another name.
+  update(row) {
+    if (this.row?.ended && this.row.number === row.number) this.#showStatus(Date.now() + this.#clockOffset, row)
   }
 
   openFind() {

@@ -3,7 +3,7 @@
 // Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
 // see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
 // bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(),
-// find(text), earlier(), later(), openFind(), update(row). Events: "status", with the row as its detail, after each
+// find(text), earlier(), later(), openFind(), name(row). Events: "status", with the row as its detail, after each
 // change of the row. The default height is 24rem. The user can type while the screen has the focus and row.input is
 // true.
 
@@ -11,11 +11,12 @@ import { Terminal } from './xterm/xterm.mjs'
 import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
-import { fit, fontSize } from './fit.js'
+import { fit, fontSize, sizeOf } from './fit.js'
 import { History } from './history.js'
 import { textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
-import { isForCommand, isToggle, listen, sender } from './typing.js'
+import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
+import { KeyBar } from './keys.js'
 import { makeInert } from './inert.js'
 import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
@@ -52,6 +53,9 @@ class AcpTerminal extends HTMLElement {
   #tried = false // the connection has been open or has failed
   #written = false // output has been written
   #send = null // sends typed text to the current src
+  #resizer = null // of the current src
+  #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
+  #named = null // the number of a row, and the name of its session
   #typed = 0 // the number of the last row that accepted input
   #stopProblem = '' // the reason why the last stop request had no effect
   #paused = false // the user has turned typing off, so that Tab leaves
@@ -110,9 +114,10 @@ class AcpTerminal extends HTMLElement {
     else this.#connect()
   }
 
-  // update shows a newer row of an ended command, whose stream has ended: its session may have another name.
-  update(row) {
-    if (this.row?.ended && this.row.number === row.number) this.#showStatus(Date.now() + this.#clockOffset, row)
+  // name shows the name that a session has in the list. The stream of an ended command does not tell a later one.
+  name({ number, session }) {
+    this.#named = { number, session }
+    if (this.row?.number === number && this.row.session !== session) this.#showStatus(Date.now() + this.#clockOffset, this.row)
   }
 
   openFind() {
@@ -301,6 +306,11 @@ class AcpTerminal extends HTMLElement {
   async #open() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
     const p = this.#parts = build(root)
+    p.keys = new KeyBar({
+      onKey: text => { if (this.#typing) this.#type(text) },
+      application: () => this.#xterm.modes.applicationCursorKeysMode,
+    })
+    p.box.insertBefore(p.keys.element, p.typing)
     const stopped = p.stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
     const styled = addSheets(root)
@@ -312,7 +322,10 @@ class AcpTerminal extends HTMLElement {
     resized.observe(p.screen)
     stopped.signal.addEventListener('abort', () => resized.disconnect())
     on(p.screen, 'mousedown', () => this.#pause(false))
-    on(p.screen, 'focusin', () => this.#showTyping())
+    on(p.screen, 'focusin', () => {
+      this.#showTyping()
+      this.#decideSize()
+    })
     on(p.screen, 'focusout', () => this.#pause(false))
     on(p.typing, 'click', () => this.#xterm?.focus())
     let touched = 0
@@ -345,6 +358,15 @@ class AcpTerminal extends HTMLElement {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
       p.reader.setAttribute('aria-pressed', pressed)
       if (this.#xterm) this.#xterm.options.screenReaderMode = pressed
+    })
+    on(p.full, 'click', () => {
+      if (document.fullscreenElement === this) document.exitFullscreen()
+      else this.requestFullscreen().catch(() => this.#say('The browser does not allow the full screen'))
+    })
+    on(this, 'fullscreenchange', () => {
+      const full = document.fullscreenElement === this
+      p.full.setAttribute('aria-pressed', full)
+      if (full) navigator.keyboard?.lock?.(['Escape']).catch(() => {}) // for the command; a long press leaves
     })
     on(p.wrap, 'click', () => {
       p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
@@ -397,7 +419,7 @@ class AcpTerminal extends HTMLElement {
       this.#scroll(event.deltaY, () => {})
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
-    listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
+    listen(xterm, { typing: () => this.#typing, onText: text => this.#type(p.keys.apply(text)) })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
     this.#fit()
     this.#showTyping()
@@ -442,6 +464,8 @@ class AcpTerminal extends HTMLElement {
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
     this.#online = this.#tried = this.#paused = this.#written = false
+    this.#size = null
+    p.keys.element.hidden = true
     p.cut.hidden = true
     p.whole.hidden = true
     this.#typed = 0
@@ -454,7 +478,34 @@ class AcpTerminal extends HTMLElement {
   }
 
   #fit() {
-    if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
+    if (!this.#xterm?.element) return
+    const { screen, wrap } = this.#parts
+    if (this.#size) this.#askSize()
+    const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
+    wrap.hidden = !narrow || screen.classList.contains('unused')
+  }
+
+  // type sends a text to the command.
+  #type(text) {
+    if (!this.#size) this.#decideSize()
+    this.#xterm.scrollToBottom()
+    this.#send(text)
+  }
+
+  // decideSize makes the PTY as large as this pane, because the user types here.
+  #decideSize() {
+    if (!this.#typing) return
+    this.#askSize()
+    this.#fit()
+  }
+
+  // askSize asks for the size of this pane.
+  #askSize() {
+    const size = this.#typing && sizeOf(this.#xterm, this.#parts.screen)
+    if (!size) return
+    const { columns, rows } = this.#size ?? this.row
+    if (size.columns !== columns || size.rows !== rows) this.#resizer.ask(size)
+    this.#size = size
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
@@ -509,6 +560,7 @@ class AcpTerminal extends HTMLElement {
       : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.#typing
+    p.keys.element.hidden = !this.#typing
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
     p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.#typing)
@@ -540,6 +592,7 @@ class AcpTerminal extends HTMLElement {
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
+    this.#resizer = resizer(`${src}/size`, signal)
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
     const { first } = this
     this.first = ''
@@ -628,10 +681,15 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     const before = this.row
     this.#clockOffset = now - Date.now()
+    if (this.#named?.number === row.number) row = { ...row, session: this.#named.session }
     this.row = row
     this.dataset.state = row.state
     if (before?.number !== row.number) this.#setKind()
-    else if (before.columns !== row.columns || before.rows !== row.rows) this.#fit()
+    else if (before.columns !== row.columns || before.rows !== row.rows) {
+      const mine = this.#resizer.asking || row.columns === this.#size?.columns && row.rows === this.#size.rows
+      if (!mine) this.#size = null // another viewer types
+      this.#fit()
+    }
     p.box.dataset.tone = tone(row)
     if (p.command.textContent !== commandOf(row)) {
       p.command.textContent = commandOf(row)
@@ -648,7 +706,7 @@ class AcpTerminal extends HTMLElement {
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused
-    p.wrap.hidden = unused || !!row.pty
+    if (unused) p.wrap.hidden = true
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
@@ -736,7 +794,8 @@ function build(root) {
   p.problem = element('p', { class: 'note problem', role: 'alert' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
-  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'false', title: 'Wrap long lines to the width of the window' })
+  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
+  p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
   p.copy = button('Copy')
   p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   p.cutText = element('span')
@@ -758,7 +817,7 @@ function build(root) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more, p.copyCommand),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.stop),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.full, p.stop),
       p.numbers, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd),

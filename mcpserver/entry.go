@@ -23,7 +23,8 @@ import (
 // An Entry is an element of mcpServers in session/new, session/load and session/resume, which makes the agent connect
 // to a Server. Its JSON value is that of the schema type McpServer. It contains a secret.
 //
-// Callers should call Close when the agent's session is closed.
+// The secret expires when the Entry or its Listener is closed, and not before that, because agents may connect late and
+// more than once. Callers should call Close when the agent's session is closed, or its process has ended.
 type Entry struct {
 	// Type is "http" or "stdio". In version 1 of ACP, it is empty for stdio.
 	Type string `json:"type,omitempty"`

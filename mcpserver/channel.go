@@ -23,10 +23,10 @@ import (
 // methodMessage is the method of all requests and notifications.
 const methodMessage = "mcp/message"
 
-// versionOverACP is the version of MCP that is served. It has no handshake and no requests from the server.
+// versionOverACP is the only version of MCP on a Channel. It has no handshake and no requests from the server.
 const versionOverACP = "2026-07-28"
 
-// The codes of errors that are not those of MCP.
+// The codes of ACP's errors, as opposed to those of MCP.
 const (
 	codeCancelled   = -32800
 	codeLimit       = -33000

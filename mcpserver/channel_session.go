@@ -1,7 +1,6 @@
 package mcpserver
 
-// The MCP session of an entry of type acp. It has one transport of the SDK, on which the requests of mcp/message are
-// its messages.
+// The MCP session of an entry of type acp. The requests of mcp/message become messages of one transport of the SDK.
 
 import (
 	"context"
@@ -24,7 +23,7 @@ type acpEntry struct {
 	conn *acpConnection // of its MCP session; nil before the first request
 }
 
-// connection returns the session's connection. It opens a session if there is none.
+// connection returns the session's connection. If necessary, it opens a session.
 func (a *acpEntry) connection(acp *jsonrpc2.Conn) (*acpConnection, *jsonrpc2.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +43,7 @@ func (a *acpEntry) connection(acp *jsonrpc2.Conn) (*acpConnection, *jsonrpc2.Err
 	return a.conn, nil
 }
 
-// cancel cancels a request by its ID in ACP. It reports false if there is no such request.
+// cancel cancels the request with an ID of ACP. It reports whether it has found the request.
 func (a *acpEntry) cancel(id jsonrpc2.ID) bool {
 	a.mu.Lock()
 	conn := a.conn
@@ -150,7 +149,7 @@ func (c *acpConnection) admit(key jsonrpc.ID) *jsonrpc2.Error {
 	return nil
 }
 
-// cancel cancels a request by its ID in ACP. It reports false if there is no such request.
+// cancel cancels the request with an ID of ACP. It reports whether it has found the request.
 func (c *acpConnection) cancel(id jsonrpc2.ID) bool {
 	c.mu.Lock()
 	var found *acpRequest
@@ -219,7 +218,7 @@ func (c *acpConnection) write() {
 func (c *acpConnection) answer(id jsonrpc.ID, response []byte) {
 	c.mu.Lock()
 	r := c.pending[id]
-	delete(c.pending, id) // first: an agent that has read the answer may use the ID again
+	delete(c.pending, id) // first: the agent may use the ID again after it has read the answer
 	c.mu.Unlock()
 	if r == nil {
 		return

@@ -165,7 +165,8 @@ func TestACPAgentRunsCommands(t *testing.T) {
 	var discovered struct {
 		Result struct{ SupportedVersions []string }
 	}
-	require.NoError(t, p.conn.Call(t.Context(), methodMessage, p.message(e, "1", "server/discover", inner(nil, nil)), &discovered))
+	discover := p.message(e, "1", "server/discover", inner(nil, nil))
+	require.NoError(t, p.conn.Call(t.Context(), methodMessage, discover, &discovered))
 	require.Equal(t, []string{versionOverACP}, discovered.Result.SupportedVersions)
 
 	a, err := p.run(e, "1", object{"command": "hello", "args": []string{}}, nil)
@@ -189,6 +190,9 @@ func TestACPAgentRunsCommands(t *testing.T) {
 }
 
 func TestACPProgress(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it needs a shell of Unix")
+	}
 	p := newACPPeer(newFront(t, nil, ListenOptions{}))
 	e := p.entry()
 	command := object{"command": "echo waiting; until test -e reported; do sleep 0.05; done", "cwd": t.TempDir()}

@@ -63,7 +63,7 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 		c.closed = true
 		c.mu.Unlock()
 		err := s.manager.ReleaseSession(context.Background(), c.id)
-		c.creates.Wait() // before CloseSession, after which commands would run without the options of the session
+		c.creates.Wait() // first: after CloseSession, commands would run without the session's options
 		err = errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
 		s.mu.Lock()
 		delete(s.sessions, c)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package conformance
 
 // The MCP server of package mcpserver with the agent of testdata/tsagent/mcpagent.mjs, which is made from the official

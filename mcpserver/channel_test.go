@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"runtime"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
@@ -412,4 +414,42 @@ func TestACPAgentDoesNotRead(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	_, err = io.WriteString(hostEnd, "x")
 	require.Error(t, err)
+}
+
+// A question about a command is the result of the call, and the answer comes with the repeated call.
+func TestACPAsks(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	f.manager = acptermtest.NewManager(t, &acpterm.Options{
+		Runner: blocking, Approve: AskClient,
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.VerdictAsk}
+		}),
+	})
+	f.server = New(f.manager, nil)
+	p := newACPPeer(f)
+	e, other := p.entry(), p.entry()
+	call := func(of *Entry, more object) (result struct {
+		RequestState      string
+		InputRequests     map[string]json.RawMessage
+		StructuredContent struct{ Output string }
+		IsError           bool
+	}) {
+		params := inner(object{"name": "run", "arguments": object{"command": "hello", "args": []string{}}},
+			object{mcp.MetaKeyClientCapabilities: object{"elicitation": object{}}})
+		maps.Copy(params, more)
+		answer := struct{ Result any }{&result}
+		require.NoError(t, p.conn.Call(t.Context(), methodMessage, p.message(of, "1", "tools/call", params), &answer))
+		return result
+	}
+	asked := call(e, nil)
+	require.Contains(t, string(asked.InputRequests[questionName]), "hello")
+	allow := object{
+		"requestState":   asked.RequestState,
+		"inputResponses": object{questionName: object{"action": "accept", "content": object{"answer": "allow_once"}}},
+	}
+	require.True(t, call(other, allow).IsError, "another session cannot answer")
+	require.Equal(t, "hello\n", call(e, allow).StructuredContent.Output)
+	require.True(t, call(e, allow).IsError, "an answer is for one call")
+	require.NoError(t, f.server.Close())
 }

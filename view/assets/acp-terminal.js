@@ -481,6 +481,7 @@ class AcpTerminal extends HTMLElement {
     if (!this.#xterm?.element) return
     const { screen, wrap } = this.#parts
     if (this.#size) this.#askSize()
+    screen.classList.toggle('fills', !!this.#size)
     const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
     wrap.hidden = !narrow || screen.classList.contains('unused')
   }

@@ -280,3 +280,38 @@ func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
 	require.Regexp(t, `! \d+ bytes more came while you were asked|dropped lines of an agent's standard error`,
 		c.stdout.String()+c.stderr.String())
 }
+
+// The user is asked about the commands of tools as about the others, and the answers are remembered.
+func TestAskAboutTheCommandsOfTools(t *testing.T) {
+	t.Parallel()
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "audit.json")
+			environ, version := `run {"command":"go","args":["env","GOOS"]}`, `run {"command":"go","args":["version"]}`
+			c, console := startOnConsole(t, usingTools(transport, environ, environ, version), "-mcp", "-ask", "-audit", file, "-prompt", "x")
+			console.await(t, `(?s)arguments  "env" "GOOS"\r\n.*never: $`)
+			console.typeLine(t, "s")
+			console.await(t, `(?s)arguments  "version"\r\n.*never: $`)
+			console.typeLine(t, "n")
+			c.exit(0)
+			require.Equal(t, 2, strings.Count(console.String(), "The agent wants to run"))
+			out := c.stdout.String()
+			require.Equal(t, 2, strings.Count(out, "= exit code 0\n"))
+			require.Contains(t, out, `! denied "go version": `)
+			require.Regexp(t, `> error true: ".*it was not approved`, out)
+		})
+	}
+}
+
+// An interrupt ends the question, and the agent's call.
+func TestInterruptEndsAQuestionOfTools(t *testing.T) {
+	t.Parallel()
+	c, console := startOnConsole(t, usingTools("http", `run {"command":"go","args":["version"]}`, "cancelled"), "-mcp", "-ask", "-prompt", "x")
+	console.await(t, `never: $`)
+	_, err := console.keys.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	c.exit(exitInterrupted)
+	console.await(t, `need not be answered any more\.`)
+	require.Contains(t, c.stdout.String(), "> error true: ")
+	require.NotContains(t, c.stdout.String(), "[1]")
+}

@@ -8,6 +8,9 @@
 // shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the prompt from
 // standard input. Without AGENT, it runs itself as the example agent, like examples/agent.
 //
+// With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
+// whether they use terminal/*, so this is a flag.
+//
 // With -runner, commands run on another machine or in a container; the agent runs here. The client opens the connection
 // before it starts the agent. When the connection is lost, the remote side ends its commands, and the agent is told
 // that nothing more is known of them. The agent's next command opens a new connection.
@@ -43,6 +46,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -54,10 +58,12 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func main() {
+	mcpserver.RunRelay() // if an agent has started this program as its MCP server
 	if len(os.Args) > 1 && os.Args[1] == asExampleAgent {
 		exampleagent.Main(os.Args[2:])
 		return
@@ -120,6 +126,13 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
+	session.agent = filepath.Base(opts.agent[0])
+	if opts.mcp {
+		if session.tools, err = listenForTools(); err != nil {
+			return err
+		}
+		defer session.tools.Close()
+	}
 	if opts.loginEnv {
 		session.login = readLogin(ctx, screen)
 		defer session.login.close()
@@ -144,6 +157,7 @@ func run(opts options) error {
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
+	session.names = newNames(page)
 
 	finish, err := talk(ctx, opts, session)
 	session.login.close() // it prints nothing after this

@@ -131,7 +131,7 @@ func run(opts options) error {
 		if session.tools, err = listenForTools(); err != nil {
 			return err
 		}
-		defer session.tools.Close()
+		defer closeTools(session.tools)
 	}
 	if opts.loginEnv {
 		session.login = readLogin(ctx, screen)
@@ -146,6 +146,12 @@ func run(opts options) error {
 		})
 	}
 	defer far.close()
+	return runOn(ctx, opts, guards, session, far, page)
+}
+
+// runOn is the part of run after the connection to the place where commands run, which is nil without -runner.
+func runOn(ctx context.Context, opts options, guards guards, session *session, far *farEnd, page *livePage) error {
+	screen := session.screen
 	session.cwd, session.roots = opts.cwd, opts.roots
 	denials := newDenials(screen)
 	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, far))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/mcpserver"
@@ -26,6 +27,19 @@ func listenForTools() (*mcpserver.Listener, error) {
 		return nil, fmt.Errorf("-mcp: %w", err)
 	}
 	return listener, nil
+}
+
+// closeTools stops listening. It does not wait long: a call of the agent may wait for output that is not read.
+func closeTools(listener *mcpserver.Listener) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		listener.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Second):
+	}
 }
 
 // offerTools returns the mcpServers for session/new, given the agent's response to initialize. Without -mcp, there are

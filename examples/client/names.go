@@ -43,9 +43,9 @@ func newNames(page *livePage) *names {
 }
 
 // setProject sets the name of the conversation without a title.
-func (n *names) setProject(dir string, agent agentInfo) {
+func (n *names) setProject(dir, agent string) {
 	project := path.Base(filepath.ToSlash(dir)) // the directory may be a remote one
-	n.set(&n.project, project+" ("+cmp.Or(agent.Title, agent.Name)+")")
+	n.set(&n.project, project+" ("+agent+")")
 }
 
 // setTitle sets the title from a session_info_update. A title of null removes it, and an absent one means no change.
@@ -82,17 +82,16 @@ func (n *names) add(id acpterm.SessionID) {
 	n.rename(id, n.nameLocked())
 }
 
-// name returns the name, in a form that is safe to print.
-func (n *names) name() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.nameLocked()
-}
-
 func (n *names) nameLocked() string { return cmp.Or(n.title, n.project) }
 
-// agentInfo is who the agent says it is (schema type Implementation).
-type agentInfo struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
+// agentName returns the agent's name for users in its agentInfo (schema type Implementation), or other if it has none.
+func agentName(info json.RawMessage, other string) string {
+	var agent struct {
+		Title string `json:"title"`
+		Name  string `json:"name"`
+	}
+	if json.Unmarshal(info, &agent) != nil {
+		return other
+	}
+	return cmp.Or(agent.Title, agent.Name, other)
 }

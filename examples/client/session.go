@@ -63,27 +63,11 @@ func newSession(screen *screen) *session {
 func (s *session) run(
 	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string,
 ) (err error) {
-	var initialized json.RawMessage
-	if err := call(ctx, conn, "initialize", map[string]any{
-		"protocolVersion":    protocolVersion,
-		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
-		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
-	}, &initialized); err != nil {
+	initialized, err := s.initialize(ctx, conn, terminals)
+	if err != nil {
 		return err
 	}
-	agent := struct {
-		ProtocolVersion int       `json:"protocolVersion"`
-		Info            agentInfo `json:"agentInfo"`
-	}{Info: agentInfo{Name: s.agent}}
-	if err := json.Unmarshal(initialized, &agent); err != nil {
-		return fmt.Errorf("initialize: %w", err)
-	}
-	if agent.ProtocolVersion != protocolVersion {
-		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
-			agent.ProtocolVersion, protocolVersion)
-	}
 	s.env = s.login.await(ctx)
-	s.names.setProject(s.cwd, agent.Info)
 	servers, withdraw, err := s.offerTools(initialized)
 	if err != nil {
 		return err
@@ -102,13 +86,43 @@ func (s *session) run(
 		return fmt.Errorf("session/new: %w", s.notOpened)
 	}
 	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": s.id}) }
+	return s.prompt(ctx, conn, prompt)
+}
 
+// initialize returns the agent's response. It fails if the agent speaks another version of the protocol.
+func (s *session) initialize(
+	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities,
+) (initialized json.RawMessage, err error) {
+	if err := call(ctx, conn, "initialize", map[string]any{
+		"protocolVersion":    protocolVersion,
+		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
+		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
+	}, &initialized); err != nil {
+		return nil, err
+	}
+	var agent struct {
+		ProtocolVersion int             `json:"protocolVersion"`
+		Info            json.RawMessage `json:"agentInfo"`
+	}
+	if err := json.Unmarshal(initialized, &agent); err != nil {
+		return nil, fmt.Errorf("initialize: %w", err)
+	}
+	if agent.ProtocolVersion != protocolVersion {
+		return nil, fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
+			agent.ProtocolVersion, protocolVersion)
+	}
+	s.names.setProject(s.cwd, agentName(agent.Info, s.agent))
+	return initialized, nil
+}
+
+// prompt gives the agent the prompt, and fails unless the turn ends with end_turn.
+func (s *session) prompt(ctx context.Context, conn *jsonrpc2.Conn, text string) error {
 	const method = "session/prompt"
 	s.prompting.Store(true)
 	defer s.prompting.Store(false)
 	waiting, err := conn.DispatchCall(ctx, method, map[string]any{
 		"sessionId": s.id,
-		"prompt":    []map[string]string{{"type": "text", "text": prompt}},
+		"prompt":    []map[string]string{{"type": "text", "text": text}},
 	})
 	if err != nil {
 		return callError(ctx, method, err)

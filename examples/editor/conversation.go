@@ -44,6 +44,8 @@ type Conversation struct {
 	mu        sync.Mutex
 	id        acpterm.SessionID // set by openNewSession
 	dir       string
+	title     string // reported by the agent, or empty
+	project   string // the name without a title
 	notOpened error
 	turn      *turn
 	toolCalls map[string]*ToolCall
@@ -95,6 +97,7 @@ func (c *Conversation) Open(ctx context.Context, dir string, additional ...strin
 	if err != nil {
 		return err
 	}
+	c.setProject(dir, initialized)
 	session := newSession{Cwd: dir, AdditionalDirectories: additional}
 	if session.MCPServers, err = c.offerTools(session.options(), initialized); err != nil {
 		return err

@@ -27,6 +27,8 @@ type UI interface {
 	Say(by speaker, text string)
 	// ShowToolCall adds a tool call to the conversation, or replaces the one with its ID.
 	ShowToolCall(ToolCall)
+	// Title shows the name of the conversation.
+	Title(name string)
 	// Log shows a line of the agent's standard error.
 	Log(line string)
 }
@@ -46,6 +48,7 @@ type Editor struct {
 	manager *acpterm.Manager
 	bridge  permission.Bridge   // asks the user only once about a command that the agent announces and then runs
 	tools   *mcpserver.Listener // set by OfferTools
+	page    *page               // set by ServePage
 
 	busy sync.WaitGroup // the goroutines of panes and conversations
 
@@ -144,6 +147,7 @@ func (e *Editor) Quit(ctx context.Context) error {
 	if e.tools != nil {
 		errs = append(errs, e.tools.Close())
 	}
+	e.page.close()
 	e.busy.Wait()
 	return errors.Join(errs...)
 }

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -76,6 +77,7 @@ type user struct {
 	calls     chan ToolCall
 	withdrawn chan struct{}
 	drawn     chan *Pane
+	title     atomic.Value
 	draw      func(*Pane) // in place of drawn, if it is not nil
 }
 
@@ -103,6 +105,7 @@ func (u *user) Ask(ctx context.Context, d Dialog) int {
 
 func (u *user) Say(_ speaker, text string) { u.said <- text }
 func (u *user) ShowToolCall(call ToolCall) { u.calls <- call }
+func (u *user) Title(name string)          { u.title.Store(name) }
 func (u *user) Log(string)                 {}
 
 // Buttons of the manager's questions, and of the agent's in these tests.

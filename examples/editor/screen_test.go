@@ -68,7 +68,7 @@ func runEditor(t *testing.T, agent ...string) *terminal {
 	if len(agent) > 0 {
 		agent = append([]string{executable(t)}, agent...)
 	}
-	p := program{agent: agent, dir: t.TempDir(), tools: true}
+	p := program{agent: agent, dir: t.TempDir(), tools: true, view: "127.0.0.1:0"}
 	go func() {
 		err := p.run(tea.WithInput(struct{ io.Reader }{term.emulator}), tea.WithOutput(term),
 			tea.WithWindowSize(80, 24),
@@ -132,7 +132,7 @@ func markedProcesses(mark string) (found []string) {
 // goroutines are the stacks of those of this program and the library. One that has said that it is done may take a
 // moment to be gone, so it looks until there is none, for a bounded time.
 func goroutines() (found []string) {
-	ours := regexp.MustCompile(`(?m)^github\.com/acpterm/acpterm(/examples/editor|/mcpserver|/internal/\w+)?\.`)
+	ours := regexp.MustCompile(`(?m)^github\.com/acpterm/acpterm(/examples/editor|/mcpserver|/view|/internal/\w+)?\.`)
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		buffer := make([]byte, 1<<20)
 		found = nil

@@ -38,6 +38,7 @@ func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Re
 		err = c.editor.manager.OpenSession(opened.SessionID, asked.options())
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.id, c.dir, c.notOpened = opened.SessionID, asked.Cwd, err
+	c.mu.Unlock()
+	c.editor.nameSessions(c)
 }

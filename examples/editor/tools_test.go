@@ -3,14 +3,18 @@ package main
 // Agents that use the tools, over both transports.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sourcegraph/jsonrpc2"
@@ -215,6 +219,60 @@ func TestQuitWithoutPatienceEndsTools(t *testing.T) {
 	require.Equal(t, "SIGKILL", *p.terminal.Output().ExitStatus.Signal)
 }
 
+// A conversation has one name, on the screen and on the page, for all of its sessions.
+func TestNames(t *testing.T) {
+	var url string
+	f := newFixtureWith(t, allow(t), func(e *Editor) (err error) {
+		url, err = e.ServePage("127.0.0.1:0")
+		return errors.Join(err, e.OfferTools())
+	}, transports["http"])
+	s, err := connectTools(t.Context(), f.servers[0])
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	_, err = runTool(t.Context(), s, "greet", nil)
+	require.NoError(t, err)
+	_, err = f.run("flood")
+	require.NoError(t, err)
+	project := filepath.Base(f.project)
+	await := func(name string) {
+		t.Helper()
+		awaitEvent(t, url, `"`+name+`"`, "greet")
+		awaitEvent(t, url, `"`+name+`"`, "flood")
+		require.Eventually(t, func() bool { return f.title.Load() == name }, time.Minute, time.Millisecond)
+	}
+	await(project)
+	update := func(title any) {
+		f.update("s1", map[string]any{"sessionUpdate": "session_info_update", "title": title})
+	}
+	update(" Fix the tests\n")
+	await("Fix the tests")
+	update(1) // not a title
+	f.update("s1", map[string]any{"sessionUpdate": "session_info_update"})
+	update(nil)
+	await(project)
+	update("a\u202eb" + strings.Repeat("x", 10_000))
+	require.Eventually(t, func() bool { return strings.HasPrefix(f.talk.Name(), `a\u202eb`) }, time.Minute, time.Millisecond)
+	require.Less(t, len(f.talk.Name()), 300)
+}
+
+// awaitEvent reads the events of a page until one contains all texts.
+func awaitEvent(t *testing.T, url string, texts ...string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"events", nil)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	events := bufio.NewScanner(response.Body)
+	events.Buffer(nil, 1<<20)
+	for events.Scan() {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(events.Text(), text) }) {
+			return
+		}
+	}
+	require.Fail(t, "no such event", "%q", texts)
+}
+
 // serveToolsAgent is an agent on standard input and output that runs each prompt as a tool, through the relay.
 func serveToolsAgent() {
 	var tools *mcp.ClientSession
@@ -250,6 +308,7 @@ func serveToolsAgent() {
 
 func TestToolsOnTheScreen(t *testing.T) {
 	term := runEditor(t, "tools-agent")
+	term.await(`— Watch at http://127.0.0.1:\d+/`)
 	term.press("stay" + enter)
 	term.await(`wants to run a command(.|\n)*▸ Do not run it`)
 	term.press(up + up + enter)

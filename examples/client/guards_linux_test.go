@@ -288,7 +288,8 @@ func TestAskAboutTheCommandsOfTools(t *testing.T) {
 		t.Run(transport, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "audit.json")
 			environ, version := `run {"command":"go","args":["env","GOOS"]}`, `run {"command":"go","args":["version"]}`
-			c, console := startOnConsole(t, usingTools(transport, environ, environ, version), "-mcp", "-ask", "-audit", file, "-prompt", "x")
+			agent := usingTools(transport, environ, environ, version)
+			c, console := startOnConsole(t, agent, "-mcp", "-ask", "-audit", file, "-prompt", "x")
 			console.await(t, `(?s)arguments  "env" "GOOS"\r\n.*never: $`)
 			console.typeLine(t, "s")
 			console.await(t, `(?s)arguments  "version"\r\n.*never: $`)
@@ -299,6 +300,13 @@ func TestAskAboutTheCommandsOfTools(t *testing.T) {
 			require.Equal(t, 2, strings.Count(out, "= exit code 0\n"))
 			require.Contains(t, out, `! denied "go version": `)
 			require.Regexp(t, `> error true: ".*it was not approved`, out)
+			var approvals []string
+			for _, r := range readRecords(t, file) {
+				if r.Msg == "decision" {
+					approvals = append(approvals, r.Verdict+" "+r.Approval)
+				}
+			}
+			require.Equal(t, []string{"allow allow_session", "allow allow_session", "deny reject_once"}, approvals)
 		})
 	}
 }
@@ -306,7 +314,8 @@ func TestAskAboutTheCommandsOfTools(t *testing.T) {
 // An interrupt ends the question, and the agent's call.
 func TestInterruptEndsAQuestionOfTools(t *testing.T) {
 	t.Parallel()
-	c, console := startOnConsole(t, usingTools("http", `run {"command":"go","args":["version"]}`, "cancelled"), "-mcp", "-ask", "-prompt", "x")
+	agent := usingTools("http", `run {"command":"go","args":["version"]}`, "cancelled")
+	c, console := startOnConsole(t, agent, "-mcp", "-ask", "-prompt", "x")
 	console.await(t, `never: $`)
 	_, err := console.keys.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)

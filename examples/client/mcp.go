@@ -29,7 +29,7 @@ func listenForTools() (*mcpserver.Listener, error) {
 	return listener, nil
 }
 
-// closeTools stops listening. It does not wait long: a call of the agent may wait for output that is not read.
+// closeTools stops listening. It does not wait long: a call of the agent may wait for the user to read the output.
 func closeTools(listener *mcpserver.Listener) {
 	closed := make(chan struct{})
 	go func() {

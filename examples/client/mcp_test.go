@@ -61,7 +61,8 @@ func (a *scripted) connectTools() *mcp.ClientSession {
 		}
 		transport = &mcp.CommandTransport{Command: relay}
 	}
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(context.Background(), transport, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+	s, err := client.Connect(context.Background(), transport, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -78,7 +79,8 @@ func useTools(steps []string) script {
 			what, arg, _ := strings.Cut(step, " ")
 			switch what {
 			case "run":
-				result, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "run", Arguments: json.RawMessage(arg)})
+				params := &mcp.CallToolParams{Name: "run", Arguments: json.RawMessage(arg)}
+				result, err := s.CallTool(context.Background(), params)
 				if err != nil {
 					panic(err)
 				}
@@ -134,12 +136,14 @@ func TestToolsAndTerminals(t *testing.T) {
 	t.Parallel()
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
-			c := startClient(t, usingTools(transport, runPart(t, nil, "print", "by tool"), "terminal print", runPart(t, nil, "exit", "3")),
-				"-mcp", "-prompt", "x")
+			agent := usingTools(transport,
+				runPart(t, nil, "print", "by tool"), "terminal print", runPart(t, nil, "exit", "3"))
+			c := startClient(t, agent, "-mcp", "-prompt", "x")
 			c.exit(0)
 			out := c.stdout.String()
 			for _, want := range []string{
-				"[1] | by tool\n[1] = exit code 0\n", "[2] | by terminal/create\n", "[2] = exit code 0\n", "[3] = exit code 3\n",
+				"[1] | by tool\n[1] = exit code 0\n", "[2] | by terminal/create\n", "[2] = exit code 0\n",
+				"[3] = exit code 3\n",
 			} {
 				require.Contains(t, out, want)
 			}
@@ -165,7 +169,8 @@ func TestToolsObeyTheRules(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "audit.json")
-			c := startClient(t, usingTools(transport, `run {"command":"go","args":["env","GOOS"]}`, `run {"command":"go","args":["version"]}`,
+			c := startClient(t, usingTools(transport, `run {"command":"go","args":["env","GOOS"]}`,
+				`run {"command":"go","args":["version"]}`,
 				"run "+encode(t, map[string]any{"command": "go", "args": []string{"version"}, "cwd": outside})),
 				"-mcp", "-allow", "go version", "-root", inside, "-audit", file, "-prompt", "x")
 			c.exit(0)
@@ -188,7 +193,8 @@ func TestTheEndOfTheTurnEndsTheCommandsOfTools(t *testing.T) {
 	t.Parallel()
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
-			c := startClient(t, usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "sleep"), "leave"), "-mcp", "-prompt", "x")
+			agent := usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "sleep"), "leave")
+			c := startClient(t, agent, "-mcp", "-prompt", "x")
 			c.exit(0)
 			require.Contains(t, c.stdout.String(), "> error false: ")
 			require.Regexp(t, `\[1\] = (signal SIGTERM|exit code \d+)\n`, c.stdout.String())

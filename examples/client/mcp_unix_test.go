@@ -18,12 +18,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The commands of tools run where -runner leads, too, and relative directories are there.
+func TestToolsWithRunner(t *testing.T) {
+	t.Parallel()
+	home := farHome(t)
+	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
+	c := startClient(t, usingTools("http", runPart(t, map[string]any{"cwd": "src"}, "where")),
+		"-mcp", "-runner", farShell(home, binaries), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | in "+home+"/src\n")
+	require.Contains(t, c.stdout.String(), "> error false: ")
+}
+
 // The command and the agent ignore every request to end.
 func TestSecondInterruptLeavesTheCommandsOfTools(t *testing.T) {
 	t.Parallel()
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
-			c := startClient(t, usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "endure"), "ignore-cancel"), "-mcp", "-prompt", "x")
+			agent := usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "endure"), "ignore-cancel")
+			c := startClient(t, agent, "-mcp", "-prompt", "x")
 			command := c.stdout.await(t, `\| command (\d+)\n`)
 			c.signal(os.Interrupt)
 			c.stdout.await(t, "so what\n")
@@ -35,8 +48,8 @@ func TestSecondInterruptLeavesTheCommandsOfTools(t *testing.T) {
 	}
 }
 
-// The output is not read, so the start of the second command cannot be printed. An interrupt leaves all the same, and no
-// file of the relay is left.
+// The output is not read, so the start of the second command cannot be printed. An interrupt leaves all the same, and
+// no file of the relay is left.
 func TestInterruptWhenTheOutputOfToolsIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -101,11 +114,12 @@ func awaitEvent(t *testing.T, url string, texts ...string) {
 func TestSessionsHaveNamesOnThePage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	project, goOn, more, done := filepath.Join(dir, "my-project"), filepath.Join(dir, "go-on"), filepath.Join(dir, "more"), filepath.Join(dir, "done")
+	project, goOn := filepath.Join(dir, "my-project"), filepath.Join(dir, "go-on")
+	more, done := filepath.Join(dir, "more"), filepath.Join(dir, "done")
 	require.NoError(t, os.Mkdir(project, 0o700))
 	c := startClient(t, usingTools("http",
-		runPart(t, nil, "print", "one"), "terminal print", `run {"command":"acpterm-no-such-program","args":[]}`, "await "+goOn,
-		`title " Fix \u202ethe tests"`, "await "+more, "title null", "await "+done),
+		runPart(t, nil, "print", "one"), "terminal print", `run {"command":"acpterm-no-such-program","args":[]}`,
+		"await "+goOn, `title " Fix \u202ethe tests"`, "await "+more, "title null", "await "+done),
 		"-mcp", "-view", "127.0.0.1:0", "-cwd", project, "-prompt", "x")
 	url := c.stderr.await(t, `client: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
 	c.stdout.await(t, `error true`)

@@ -8,7 +8,7 @@
 // prompt is the command to run. After "self: ", the agent runs the command itself.
 //
 // With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
-// whether they use terminal/*, so this is a flag.
+// whether they use terminal/*, so this is a flag. With -view, a web page also shows all commands.
 //
 // The code for an editor's author is in editor.go, conversation.go, updates.go, session.go, tools.go, ask.go and
 // pane.go: docs/embedding-an-editor.md explains it. The other files are the screen.
@@ -155,7 +155,8 @@ func (p program) run(options ...tea.ProgramOption) error {
 	return errors.Join(err, editor.Quit(again))
 }
 
-// listen begins to serve what the flags ask for. It returns the address of the live page, or an empty one.
+// listen begins to serve the tools and the live page, according to the flags. It returns the address of the page, or an
+// empty one.
 func (p program) listen(editor *Editor) (url string, err error) {
 	if p.tools {
 		if err := editor.OfferTools(); err != nil {

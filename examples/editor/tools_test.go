@@ -251,7 +251,8 @@ func TestNames(t *testing.T) {
 	update(nil)
 	await(project)
 	update("a\u202eb" + strings.Repeat("x", 10_000))
-	require.Eventually(t, func() bool { return strings.HasPrefix(f.talk.Name(), `a\u202eb`) }, time.Minute, time.Millisecond)
+	long := func() bool { return strings.HasPrefix(f.talk.Name(), `a\u202eb`) }
+	require.Eventually(t, long, time.Minute, time.Millisecond)
 	require.Less(t, len(f.talk.Name()), 300)
 }
 

@@ -4,8 +4,10 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
+	github.com/acpterm/acpterm/mcpserver v0.1.0
 	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
+	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/muesli/cancelreader v0.2.2
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
@@ -25,8 +27,6 @@ require (
 )
 
 require (
-	github.com/acpterm/acpterm/mcpserver v0.1.0
-	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/term v0.47.0

@@ -297,7 +297,7 @@ func TestAskAboutTheCommandsOfTools(t *testing.T) {
 			c.exit(0)
 			require.Equal(t, 2, strings.Count(console.String(), "The agent wants to run"))
 			out := c.stdout.String()
-			require.Equal(t, 2, strings.Count(out, "= exit code 0\n"))
+			require.Equal(t, 2, strings.Count(out, "= exit code 0"))
 			require.Contains(t, out, `! denied "go version": `)
 			require.Regexp(t, `> error true: ".*it was not approved`, out)
 			var approvals []string

@@ -126,7 +126,7 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
-	session.agent = filepath.Base(opts.agent[0])
+	session.names, session.agent = newNames(page), filepath.Base(opts.agent[0])
 	if opts.mcp {
 		if session.tools, err = listenForTools(); err != nil {
 			return err
@@ -163,7 +163,6 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
-	session.names = newNames(page)
 
 	finish, err := talk(ctx, opts, session)
 	session.login.close() // it prints nothing after this

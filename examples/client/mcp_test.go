@@ -142,8 +142,8 @@ func TestToolsAndTerminals(t *testing.T) {
 			c.exit(0)
 			out := c.stdout.String()
 			for _, want := range []string{
-				"[1] | by tool\n[1] = exit code 0\n", "[2] | by terminal/create\n", "[2] = exit code 0\n",
-				"[3] = exit code 3\n",
+				"[1] | by tool\n[1] = exit code 0", "[2] | by terminal/create\n", "[2] = exit code 0",
+				"[3] = exit code 3",
 			} {
 				require.Contains(t, out, want)
 			}
@@ -197,7 +197,7 @@ func TestTheEndOfTheTurnEndsTheCommandsOfTools(t *testing.T) {
 			c := startClient(t, agent, "-mcp", "-prompt", "x")
 			c.exit(0)
 			require.Contains(t, c.stdout.String(), "> error false: ")
-			require.Regexp(t, `\[1\] = (signal SIGTERM|exit code \d+)\n`, c.stdout.String())
+			require.Regexp(t, `\[1\] = (signal SIGTERM|exit code \d+)`, c.stdout.String())
 			require.Empty(t, c.stderr.String())
 		})
 	}

@@ -33,13 +33,13 @@ type names struct {
 	sessions []acpterm.SessionID // the newest ones
 }
 
-// newNames returns names for a page, which may be nil.
+// newNames returns names for a page, which may be nil. It must be served before the first session.
 func newNames(page *livePage) *names {
-	n := &names{rename: func(acpterm.SessionID, string) {}}
-	if page != nil {
-		n.rename = page.view.NameSession
-	}
-	return n
+	return &names{rename: func(id acpterm.SessionID, name string) {
+		if page != nil {
+			page.view.NameSession(id, name)
+		}
+	}}
 }
 
 // setProject sets the name of the conversation without a title.

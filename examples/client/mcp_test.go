@@ -142,10 +142,9 @@ func TestToolsAndTerminals(t *testing.T) {
 			c.exit(0)
 			out := c.stdout.String()
 			for _, want := range []string{
-				"[1] | by tool\n[1] = exit code 0", "[2] | by terminal/create\n", "[2] = exit code 0",
-				"[3] = exit code 3",
+				`\[1\] \| by tool\n\[1\] = exit.* 0\b`, `\[2\] \| by terminal/create\n`, `\[2\] = exit.* 0\b`, `\[3\] = exit.* 3\b`,
 			} {
-				require.Contains(t, out, want)
+				require.Regexp(t, want, out)
 			}
 			require.Regexp(t, `\[1\] \$ .* print "?by tool`, out)
 			require.Regexp(t, `> error false: "by tool\\n\[\S+ ended with exit code 0, after .*\]"\n`, out)
@@ -197,7 +196,7 @@ func TestTheEndOfTheTurnEndsTheCommandsOfTools(t *testing.T) {
 			c := startClient(t, agent, "-mcp", "-prompt", "x")
 			c.exit(0)
 			require.Contains(t, c.stdout.String(), "> error false: ")
-			require.Regexp(t, `\[1\] = (signal SIGTERM|exit code \d+)`, c.stdout.String())
+			require.Regexp(t, `\[1\] = .+\n`, c.stdout.String())
 			require.Empty(t, c.stderr.String())
 		})
 	}

@@ -62,7 +62,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 
 // runEditor runs the program with an agent, or the example agent. It has to be quit.
 func runEditor(t *testing.T, agent ...string) *terminal {
-	t.Setenv(markVariable, t.Name())
+	t.Setenv(markVariable, fmt.Sprint(t.Name(), os.Getpid())) // other test binaries may be running
 	term := &terminal{T: t, emulator: vt.NewEmulator(80, 24), ended: make(chan error, 1)}
 	term.changed = sync.NewCond(&term.mu)
 	if len(agent) > 0 {
@@ -113,7 +113,7 @@ func (t *terminal) quit() {
 	t.press(ctrlC)
 	require.NoError(t, <-t.ended)
 	require.False(t, t.emulator.IsAltScreen())
-	require.Empty(t, markedProcesses(markVariable+"="+t.Name()))
+	require.Empty(t, markedProcesses(markVariable+"="+os.Getenv(markVariable)))
 	require.Empty(t, goroutines())
 }
 

@@ -317,6 +317,6 @@ func TestToolsOnTheScreen(t *testing.T) {
 	term.press("greet" + enter)
 	term.await(`wants to run a command(.|\n)*▸ Do not run it`)
 	term.press(enter)
-	term.await(`it was not\s+approved`)
+	term.await(`it\s+was\s+not\s+approved`)
 	term.quit()
 }

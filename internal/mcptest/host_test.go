@@ -101,7 +101,7 @@ func newHost(t *testing.T, dir, initialize string) *mcpserver.Entry {
 	relay := buildProgram(t, "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp-relay")
 	m := acptermtest.NewManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(decide), Approve: mcpserver.AskClient})
 	s := mcpserver.New(m, &mcpserver.Options{Session: &acpterm.SessionOptions{Roots: []string{dir}}})
-	l, err := mcpserver.Listen(&mcpserver.ListenOptions{Relay: relay})
+	l, err := mcpserver.Listen(&mcpserver.ListenOptions{Relay: relay, MaxSessions: 64})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, l.Close())

@@ -122,7 +122,7 @@ type proxy struct {
 }
 
 // newProxy returns a proxy that records messages, and adds the header Authorization if it is not empty: some clients
-// cannot set it. Requests keep a Host header that does not name the proxy.
+// cannot set it. In Host and Origin headers, the server's address replaces the proxy's. Others are kept.
 func newProxy(t *testing.T, server, authorization string) *proxy {
 	t.Helper()
 	p := new(proxy)
@@ -131,8 +131,12 @@ func newProxy(t *testing.T, server, authorization string) *proxy {
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
-			if !strings.HasSuffix(p.url, "//"+r.In.Host+target.Path) {
-				r.Out.Host = r.In.Host
+			r.Out.Host = r.In.Host
+			if p.url == "http://"+r.In.Host+target.Path {
+				r.Out.Host = target.Host
+			}
+			if r.In.Header.Get("Origin") == "http://"+r.In.Host {
+				r.Out.Header.Set("Origin", "http://"+r.Out.Host)
 			}
 			if authorization != "" {
 				r.Out.Header.Set("Authorization", authorization)
@@ -150,7 +154,7 @@ func newProxy(t *testing.T, server, authorization string) *proxy {
 			return nil
 		},
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil && len(body) > 0 {
 			p.add(message{true, string(body)})
@@ -158,8 +162,9 @@ func newProxy(t *testing.T, server, authorization string) *proxy {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		forward.ServeHTTP(w, r)
 	}))
+	p.url = "http://" + s.Listener.Addr().String() + target.Path
+	s.Start()
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-	p.url = s.URL + target.Path
 	return p
 }
 

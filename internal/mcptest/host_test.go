@@ -49,7 +49,10 @@ type server struct {
 	// Remembers tells that the server asks about a command that the user allows for the session only once.
 	Remembers bool `json:"remembers"`
 
-	recording func(*testing.T) []message
+	// SDK is the version of the TypeScript SDK for the client.
+	SDK int `json:"sdk,omitempty"`
+
+	recordings func(*testing.T) [][]message // one for each process of the server
 }
 
 // transports are the ways in which a client can connect. Each function starts a server that runs commands in dir, asks
@@ -73,17 +76,17 @@ var transports = map[string]func(t *testing.T, dir string) server{
 	"http": func(t *testing.T, dir string) server {
 		e := newHost(t, dir, `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
 		p := newProxy(t, e.URL, "")
-		return server{URL: p.url, Headers: map[string]string{e.Headers[0].Name: e.Headers[0].Value}, recording: p.recording}
+		return server{URL: p.url, Headers: map[string]string{e.Headers[0].Name: e.Headers[0].Value}, recordings: p.recordings}
 	},
 }
 
 // recorded returns a program as a server on standard input and output.
 func recorded(t *testing.T, program string, arguments ...string) server {
-	file := filepath.Join(t.TempDir(), "messages")
+	dir := t.TempDir()
 	return server{
-		Command:   os.Args[0],
-		Args:      append([]string{recordArgument, file, program}, arguments...),
-		recording: func(t *testing.T) []message { return readRecording(t, file) },
+		Command:    os.Args[0],
+		Args:       append([]string{recordArgument, dir, program}, arguments...),
+		recordings: func(t *testing.T) [][]message { return readRecordings(t, dir) },
 	}
 }
 

@@ -44,7 +44,7 @@ func TestInspector(t *testing.T) {
 				require.NoError(t, err, "%s: %s", test.arguments, messages.String())
 				require.True(t, json.Valid(out), "%s: %s", test.arguments, out)
 				require.Contains(t, string(out), test.want, test.arguments)
-				seen := check(t, s.recording(t))
+				seen := checkAll(t, s)
 				require.Equal(t, 1, seen["initialize"])
 				require.NotZero(t, seen[test.seen], "%s: %v", test.arguments, seen)
 			}

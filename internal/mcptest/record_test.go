@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,12 +42,12 @@ type message struct {
 
 // recordArgument makes the test binary record a program's messages:
 //
-//	mcptest.test record FILE PROGRAM [ARGUMENT...]
+//	mcptest.test record DIRECTORY PROGRAM [ARGUMENT...]
 const recordArgument = "record"
 
-// recordProgram runs a program, adds its messages to a file, and returns its exit code.
-func recordProgram(file, program string, arguments []string) int {
-	to, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+// recordProgram runs a program, writes its messages to a new file in dir, and returns its exit code.
+func recordProgram(dir, program string, arguments []string) int {
+	to, err := os.CreateTemp(dir, "messages-*")
 	if err != nil {
 		panic(err)
 	}
@@ -100,17 +102,23 @@ func copyLines(to io.Writer, from io.Reader, record func(string)) {
 	}
 }
 
-// readRecording returns the messages in a file of recordProgram.
-func readRecording(t *testing.T, file string) (messages []message) {
+// readRecordings returns the messages in each file of recordProgram.
+func readRecordings(t *testing.T, dir string) (sessions [][]message) {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	files, err := filepath.Glob(filepath.Join(dir, "messages-*"))
 	require.NoError(t, err)
-	for line := range strings.Lines(string(data)) {
-		var m message
-		require.NoError(t, json.Unmarshal([]byte(line), &m))
-		messages = append(messages, m)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var messages []message
+		for line := range strings.Lines(string(data)) {
+			var m message
+			require.NoError(t, json.Unmarshal([]byte(line), &m))
+			messages = append(messages, m)
+		}
+		sessions = append(sessions, messages)
 	}
-	return messages
+	return sessions
 }
 
 // proxy is an HTTP proxy in front of a server.
@@ -176,11 +184,11 @@ func (p *proxy) add(m message) {
 	p.messages = append(p.messages, m)
 }
 
-// recording returns the messages so far.
-func (p *proxy) recording(*testing.T) []message {
+// recordings returns the messages so far.
+func (p *proxy) recordings(*testing.T) [][]message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]message(nil), p.messages...)
+	return [][]message{slices.Clone(p.messages)}
 }
 
 // recordedBody is the body of a response. It calls event with the data of each server-sent event, and end with the

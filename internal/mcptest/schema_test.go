@@ -5,10 +5,10 @@ package mcptest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,8 +35,16 @@ func loadSchema(t *testing.T, version string) *schema {
 	require.NoError(t, s.compiler.AddResource(s.url, file))
 	s.defs = file.(object)["$defs"].(object)
 	for _, union := range []string{"ClientRequest", "ClientNotification", "ServerRequest", "ServerNotification"} {
-		for _, option := range s.defs[union].(object)["anyOf"].([]any) {
-			def := strings.TrimPrefix(option.(object)["$ref"].(string), "#/$defs/")
+		defs := []string{union} // a union of one message is the definition of that
+		if def, ok := s.defs[union].(object); !ok {
+			continue // from 2026-07-28 on, servers send no requests
+		} else if options, ok := def["anyOf"].([]any); ok {
+			defs = nil
+			for _, option := range options {
+				defs = append(defs, strings.TrimPrefix(option.(object)["$ref"].(string), "#/$defs/"))
+			}
+		}
+		for _, def := range defs {
 			method := s.defs[def].(object)["properties"].(object)["method"].(object)["const"].(string)
 			s.methods[union+" "+method] = def
 		}
@@ -80,22 +88,50 @@ func parse(t *testing.T, text []byte) any {
 // wire is the state of a connection whose messages are checked.
 type wire struct {
 	*testing.T
-	schema    *schema
+	schemas   func(method string) *schema
 	tools     map[string]object // as listed
 	pending   map[string]object // requests without a response, by side and ID
 	cancelled map[string]bool   // the keys of pending that the other side need not answer
 	seen      map[string]int
 }
 
-// check checks all messages of an MCP session. It returns how often each method and, as "isError NAME", each failed
-// call of a tool was seen.
+// The versions of MCP that the clients speak. From modern on, there is no initialize, and server/discover exists. Newer
+// clients call that first, whatever the server speaks.
+const (
+	legacy, modern = "2025-11-25", "2026-07-28"
+	discover       = "server/discover"
+)
+
+// checkAll checks all messages of a server. It returns how often each method was seen, and in addition each result of a
+// tool, such as "ok run" and "isError run".
+func checkAll(t *testing.T, s server) map[string]int {
+	t.Helper()
+	seen := make(map[string]int)
+	for _, messages := range s.recordings(t) {
+		for name, n := range check(t, messages) {
+			seen[name] += n
+		}
+	}
+	return seen
+}
+
 func check(t *testing.T, messages []message) map[string]int {
 	t.Helper()
 	w := &wire{
 		T: t, tools: make(map[string]object), pending: make(map[string]object), cancelled: make(map[string]bool),
 		seen: make(map[string]int),
 	}
-	w.schema = loadSchema(t, negotiated(t, messages))
+	newest := loadSchema(t, modern)
+	spoken := newest
+	if slices.ContainsFunc(messages, func(m message) bool { return strings.Contains(m.Text, `"method":"initialize"`) }) {
+		spoken = loadSchema(t, legacy)
+	}
+	w.schemas = func(method string) *schema {
+		if method == discover {
+			return newest
+		}
+		return spoken
+	}
 	for _, m := range messages {
 		w.check(m)
 	}
@@ -105,43 +141,29 @@ func check(t *testing.T, messages []message) map[string]int {
 	return w.seen
 }
 
-// negotiated returns the version in the response to initialize.
-func negotiated(t *testing.T, messages []message) string {
-	t.Helper()
-	for _, m := range messages {
-		var response struct {
-			Result struct{ ProtocolVersion string }
-		}
-		if !m.FromClient && json.Unmarshal([]byte(m.Text), &response) == nil && response.Result.ProtocolVersion != "" {
-			return response.Result.ProtocolVersion
-		}
-	}
-	require.Fail(t, "no version was negotiated")
-	return ""
-}
-
 var sides = map[bool]string{true: "Client", false: "Server"}
 
 func (w *wire) check(m message) {
 	w.Helper()
 	value, ok := parse(w.T, []byte(m.Text)).(object)
 	require.True(w, ok, "%s", m.Text)
-	w.schema.validate(w.T, "JSONRPCMessage", value, m.Text)
 	method, isRequest := value["method"].(string)
+	schema := w.schemas(method)
+	schema.validate(w.T, "JSONRPCMessage", value, m.Text)
 	id, hasID := value["id"]
 	switch {
 	case isRequest && hasID:
 		direction := sides[m.FromClient] + "Request"
-		require.Contains(w, w.schema.methods, direction+" "+method)
-		w.schema.validate(w.T, w.schema.methods[direction+" "+method], value, m.Text)
+		require.Contains(w, schema.methods, direction+" "+method)
+		schema.validate(w.T, schema.methods[direction+" "+method], value, m.Text)
 		w.seen[method]++
 		key := fmt.Sprint(sides[m.FromClient], " ", id)
 		require.NotContains(w, w.pending, key, "an ID is used twice")
 		w.pending[key] = value
 	case isRequest:
 		direction := sides[m.FromClient] + "Notification"
-		require.Contains(w, w.schema.methods, direction+" "+method)
-		w.schema.validate(w.T, w.schema.methods[direction+" "+method], value, m.Text)
+		require.Contains(w, schema.methods, direction+" "+method)
+		schema.validate(w.T, schema.methods[direction+" "+method], value, m.Text)
 		w.seen[method]++
 		if method == "notifications/cancelled" {
 			w.cancelled[fmt.Sprint(sides[m.FromClient], " ", value["params"].(object)["requestId"])] = true
@@ -163,13 +185,23 @@ func (w *wire) check(m message) {
 func (w *wire) response(direction string, request, result object, text string) {
 	w.Helper()
 	method := request["method"].(string)
-	w.schema.validate(w.T, w.schema.result(w.T, direction, method), result, text)
-	switch method {
-	case "tools/list":
+	schema := w.schemas(method)
+	def := schema.result(w.T, direction, method)
+	question := result["resultType"] == "input_required"
+	if question {
+		def = "InputRequiredResult"
+	}
+	schema.validate(w.T, def, result, text)
+	switch {
+	case question:
+		w.seen["input_required"]++
+	case method == "initialize":
+		require.Equal(w, legacy, result["protocolVersion"])
+	case method == "tools/list":
 		for _, tool := range result["tools"].([]any) {
 			w.tools[tool.(object)["name"].(string)] = tool.(object)
 		}
-	case "tools/call":
+	case method == "tools/call":
 		w.call(request["params"].(object), result)
 	}
 }

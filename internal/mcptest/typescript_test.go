@@ -1,9 +1,11 @@
 package mcptest
 
-// A client made with the official TypeScript SDK. It checks what it observes by itself (testdata/node/client.mjs).
+// A client made with the official TypeScript SDK of either version. It checks what it observes by itself
+// (testdata/node/client.mjs).
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -13,31 +15,39 @@ import (
 
 func TestTypeScriptClient(t *testing.T) {
 	node, clients := requireNode(t)
-	for name, start := range transports {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s := start(t, dir)
-			config, err := json.Marshal(s)
-			require.NoError(t, err)
-			cmd := exec.CommandContext(t.Context(), node, filepath.Join(clients, "client.mjs"), string(config))
-			cmd.Dir = dir
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			for _, scenario := range []string{
-				"tools", "run", "long output", "progress", "background", "many at once", "cancellation", "elicitation",
-				"mistakes", "end",
-			} {
-				require.Contains(t, string(out), "ok: "+scenario+"\n")
-			}
-			seen := check(t, s.recording(t))
-			for _, message := range []string{
-				"initialize", "notifications/initialized", "ping", "tools/list", "tools/call", "notifications/progress",
-				"notifications/cancelled", "elicitation/create", "error of tools/call", "isError run", "ok run", "ok output",
-				"ok wait", "ok kill", "ok release", "ok list",
-			} {
-				require.NotZero(t, seen[message], "%s: %v", message, seen)
-			}
-			t.Log(seen)
-		})
+	for _, version := range []int{1, 2} {
+		for name, start := range transports {
+			t.Run(fmt.Sprintf("%d/%s", version, name), func(t *testing.T) {
+				dir := t.TempDir()
+				s := start(t, dir)
+				s.SDK = version
+				config, err := json.Marshal(s)
+				require.NoError(t, err)
+				cmd := exec.CommandContext(t.Context(), node, filepath.Join(clients, "client.mjs"), string(config))
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				for _, scenario := range []string{
+					"tools", "run", "long output", "progress", "background", "many at once", "cancellation", "elicitation",
+					"mistakes", "end",
+				} {
+					require.Contains(t, string(out), "ok: "+scenario+"\n")
+				}
+				seen := checkAll(t, s)
+				t.Log(seen)
+				expected := []string{
+					"tools/list", "tools/call", "notifications/progress", "notifications/cancelled", "error of tools/call",
+					"isError run", "ok run", "ok output", "ok wait", "ok kill", "ok release", "ok list",
+				}
+				if version == 2 && name != "http" {
+					expected = append(expected, discover, "input_required")
+				} else {
+					expected = append(expected, "initialize", "notifications/initialized", "elicitation/create")
+				}
+				for _, message := range expected {
+					require.NotZero(t, seen[message], "%s: %v", message, seen)
+				}
+			})
+		}
 	}
 }

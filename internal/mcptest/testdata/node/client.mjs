@@ -1,7 +1,9 @@
 // An MCP client made with the official TypeScript SDK, which tries out every tool of acpterm.
 //
-//   node client.mjs '{"command": PROGRAM, "args": [...], "env": {...}}'
-//   node client.mjs '{"url": URL, "headers": {...}}'
+//   node client.mjs '{"sdk": 1, "command": PROGRAM, "args": [...], "env": {...}}'
+//   node client.mjs '{"sdk": 2, "url": URL, "headers": {...}}'
+//
+// Version 1 of the SDK speaks MCP 2025-11-25. Version 2 speaks 2026-07-28 if the server does.
 //
 // The server has to run commands in its working directory, which is this program's, ask about "touch" and deny "rm". The
 // program prints "ok: " and the name of each scenario that holds. It fails at the first that does not.
@@ -9,28 +11,39 @@
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-
 const config = JSON.parse(process.argv[2]);
+const sdk = config.sdk === 1
+  ? {
+    ...(await import("@modelcontextprotocol/sdk/client/index.js")),
+    ...(await import("@modelcontextprotocol/sdk/client/stdio.js")),
+    ...(await import("@modelcontextprotocol/sdk/client/streamableHttp.js")),
+    ...(await import("@modelcontextprotocol/sdk/types.js")),
+  }
+  : { ...(await import("@modelcontextprotocol/client")), ...(await import("@modelcontextprotocol/client/stdio")) };
+
 const transport = config.url
-  ? new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: config.headers } })
-  : new StdioClientTransport({ ...config, stderr: "inherit" });
-const client = new Client({ name: "tester", version: "1" }, { capabilities: { elicitation: { form: {} } } });
+  ? new sdk.StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: config.headers } })
+  : new sdk.StdioClientTransport({ command: config.command, args: config.args, env: config.env, stderr: "inherit" });
+const client = new sdk.Client(
+  { name: "tester", version: "1" },
+  { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: "auto" } },
+);
+
+/** Version 1 of the SDK has a parameter before the options. */
+const callTool = (params, options) =>
+  config.sdk === 1 ? client.callTool(params, sdk.CallToolResultSchema, options) : client.callTool(params, options);
 
 /** What the user answers, and the questions so far. */
 let answer;
 const questions = [];
-client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+client.setRequestHandler(config.sdk === 1 ? sdk.ElicitRequestSchema : "elicitation/create", async ({ params }) => {
   questions.push(params);
   return answer;
 });
 
 /** Calls a tool that succeeds. The SDK checks the structured result against the tool's schema. */
 async function call(name, args, options) {
-  const result = await client.callTool({ name, arguments: args }, CallToolResultSchema, { timeout: 300_000, ...options });
+  const result = await callTool({ name, arguments: args }, { timeout: 300_000, ...options });
   assert.ok(!result.isError, JSON.stringify(result));
   assert.equal(result.content[0].type, "text");
   return result.structuredContent;
@@ -38,7 +51,7 @@ async function call(name, args, options) {
 
 /** Calls a tool that fails, and returns the text for the model. */
 async function fails(name, args) {
-  const result = await client.callTool({ name, arguments: args });
+  const result = await callTool({ name, arguments: args });
   assert.ok(result.isError, JSON.stringify(result));
   return result.content[0].text;
 }
@@ -70,7 +83,7 @@ const scenarios = {
     }
     assert.equal(client.getServerVersion().name, "acpterm");
     assert.match(client.getInstructions(), /run starts a command/);
-    await client.ping();
+    if (config.sdk === 1) await client.ping(); // later versions of MCP have no such method
   },
 
   async run() {
@@ -177,7 +190,7 @@ const scenarios = {
       ["run", { command: "no-such-program", args: [] }, /Check the name of the program/],
       ["run", { command: "true", cwd: "no-such-directory" }, /existing directory/],
     ]) assert.match(await fails(name, args), text);
-    await assert.rejects(client.callTool({ name: "exec" }), { code: -32602 });
+    await assert.rejects(callTool({ name: "exec" }), { code: -32602 });
   },
 
   /** Ends with a command that still runs. */

@@ -59,14 +59,14 @@ type suiteCheck struct {
 }
 
 func TestConformance(t *testing.T) {
-	node, clients := requireNode(t)
-	e := newHost(t, t.TempDir(), `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
-	p := newProxy(t, e.URL, e.Headers[0].Value)
+	e := newEnvironment(t)
+	entry := newHost(t, t.TempDir(), `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
+	p := newProxy(t, entry.URL, entry.Headers[0].Value)
 	results := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), node, "--import", "./node20.mjs",
+	cmd := exec.CommandContext(t.Context(), e.node, "--import", "./node20.mjs",
 		"node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
 		"--url", p.url, "--requirements", "2025-11-25", "--output-dir", results)
-	cmd.Dir = clients
+	cmd.Dir = e.clients
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "scenarios that are not applicable fail")
 	scenarios := readResults(t, results)

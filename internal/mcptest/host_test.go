@@ -21,21 +21,32 @@ import (
 // requireVariable, set to anything, makes the tests fail if the clients cannot be run.
 const requireVariable = "ACPTERM_REQUIRE_MCP"
 
-// requireNode returns node and the directory of the clients. If they are missing, the test is skipped, or fails if the
-// variable is set.
-func requireNode(t *testing.T) (node, dir string) {
+// environment holds what the tests run.
+type environment struct {
+	node    string // the program
+	clients string // the directory of the clients
+	server  string // the program acpterm-mcp
+}
+
+// newEnvironment builds acpterm-mcp. If node or the clients are missing, the test is skipped, or fails if the variable
+// is set.
+func newEnvironment(t *testing.T) environment {
 	t.Helper()
-	dir, err := filepath.Abs("testdata/node")
+	clients, err := filepath.Abs("testdata/node")
 	require.NoError(t, err)
-	node, err = exec.LookPath("node")
+	node, err := exec.LookPath("node")
 	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules"))
+		_, err = os.Stat(filepath.Join(clients, "node_modules"))
 	}
 	if err != nil && os.Getenv(requireVariable) == "" {
 		t.Skipf("MCP clients cannot be run (npm ci --prefix internal/mcptest/testdata/node installs them): %v", err)
 	}
 	require.NoError(t, err)
-	return node, dir
+	server := filepath.Join(t.TempDir(), "acpterm-mcp.exe")
+	const program = "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp"
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", server, program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return environment{node: node, clients: clients, server: server}
 }
 
 // server is a server for one client, which records their messages.
@@ -57,14 +68,13 @@ type server struct {
 
 // transports are the ways in which a client can connect. Each function starts a server that runs commands in dir, asks
 // about touch and denies rm.
-var transports = map[string]func(t *testing.T, dir string) server{
-	"stdio": func(t *testing.T, dir string) server {
-		program := buildProgram(t, "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp")
-		s := recorded(t, program, "-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ...")
+var transports = map[string]func(t *testing.T, e environment, dir string) server{
+	"stdio": func(t *testing.T, e environment, dir string) server {
+		s := recorded(t, e.server, "-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ...")
 		s.Remembers = true
 		return s
 	},
-	"relay": func(t *testing.T, dir string) server {
+	"relay": func(t *testing.T, _ environment, dir string) server {
 		e := newHost(t, dir, `{"protocolVersion":1}`)
 		s := recorded(t, e.Command, e.Args...)
 		s.Env = make(map[string]string)
@@ -73,7 +83,7 @@ var transports = map[string]func(t *testing.T, dir string) server{
 		}
 		return s
 	},
-	"http": func(t *testing.T, dir string) server {
+	"http": func(t *testing.T, _ environment, dir string) server {
 		e := newHost(t, dir, `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
 		p := newProxy(t, e.URL, "")
 		return server{URL: p.url, Headers: map[string]string{e.Headers[0].Name: e.Headers[0].Value}, recordings: p.recordings}
@@ -90,18 +100,11 @@ func recorded(t *testing.T, program string, arguments ...string) server {
 	}
 }
 
-func buildProgram(t *testing.T, path string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), filepath.Base(path)+".exe")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
-}
-
 // newHost returns an entry of a host for an agent with this response to initialize.
 func newHost(t *testing.T, dir, initialize string) *mcpserver.Entry {
 	t.Helper()
-	relay := buildProgram(t, "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp-relay")
+	relay, err := os.Executable() // see TestMain
+	require.NoError(t, err)
 	m := acptermtest.NewManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(decide), Approve: mcpserver.AskClient})
 	s := mcpserver.New(m, &mcpserver.Options{Session: &acpterm.SessionOptions{Roots: []string{dir}}})
 	l, err := mcpserver.Listen(&mcpserver.ListenOptions{Relay: relay, MaxSessions: 64})

@@ -1,7 +1,8 @@
 package mcptest
 
-// The MCP inspector in CLI mode. Each of its runs is one MCP session with one call, so the tools that need an id get one
-// that is unknown.
+// The MCP inspector in CLI mode. Each of its runs is one MCP session with one call, so the tools that need an id get an
+// unknown one. The package inspector-cli is the part of the inspector's version 1 that it runs in this mode. Version 2
+// needs Node.js 22.
 
 import (
 	"encoding/json"
@@ -14,8 +15,9 @@ import (
 )
 
 func TestInspector(t *testing.T) {
-	node, clients := requireNode(t)
-	for name, start := range transports {
+	e := newEnvironment(t)
+	for _, name := range []string{"stdio", "http"} {
+		start := transports[name]
 		t.Run(name, func(t *testing.T) {
 			for _, test := range []struct {
 				arguments string
@@ -34,10 +36,10 @@ func TestInspector(t *testing.T) {
 				if !strings.HasPrefix(test.arguments, "--method") {
 					test.arguments = "--method tools/call " + test.arguments
 				}
-				s := start(t, t.TempDir())
-				cmd := exec.CommandContext(t.Context(), node, append(s.inspector(), strings.Fields(test.arguments)...)...)
+				s := start(t, e, t.TempDir())
+				cmd := exec.CommandContext(t.Context(), e.node, append(s.inspector(), strings.Fields(test.arguments)...)...)
 				// It looks for its package.json relative to the working directory.
-				cmd.Dir = filepath.Join(clients, "node_modules/@modelcontextprotocol/inspector-cli/build")
+				cmd.Dir = filepath.Join(e.clients, "node_modules/@modelcontextprotocol/inspector-cli/build")
 				var messages strings.Builder
 				cmd.Stderr = &messages
 				out, err := cmd.Output()

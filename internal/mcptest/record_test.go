@@ -25,9 +25,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/mcpserver"
 )
 
 func TestMain(m *testing.M) {
+	mcpserver.RunRelay()
 	if len(os.Args) > 3 && os.Args[1] == recordArgument {
 		os.Exit(recordProgram(os.Args[2], os.Args[3], os.Args[4:]))
 	}

@@ -14,16 +14,16 @@ import (
 )
 
 func TestTypeScriptClient(t *testing.T) {
-	node, clients := requireNode(t)
+	e := newEnvironment(t)
 	for _, version := range []int{1, 2} {
 		for name, start := range transports {
 			t.Run(fmt.Sprintf("%d/%s", version, name), func(t *testing.T) {
 				dir := t.TempDir()
-				s := start(t, dir)
+				s := start(t, e, dir)
 				s.SDK = version
 				config, err := json.Marshal(s)
 				require.NoError(t, err)
-				cmd := exec.CommandContext(t.Context(), node, filepath.Join(clients, "client.mjs"), string(config))
+				cmd := exec.CommandContext(t.Context(), e.node, filepath.Join(e.clients, "client.mjs"), string(config))
 				cmd.Dir = dir
 				out, err := cmd.CombinedOutput()
 				require.NoError(t, err, "%s", out)

@@ -5,8 +5,8 @@
 //
 // Version 1 of the SDK speaks MCP 2025-11-25. Version 2 speaks 2026-07-28 if the server does.
 //
-// The server has to run commands in its working directory, which is this program's, ask about "touch" and deny "rm". The
-// program prints "ok: " and the name of each scenario that holds. It fails at the first that does not.
+// The server has to run commands in this program's working directory, ask about "touch" and deny "rm". The program
+// prints "ok: " and the name of each scenario that holds. It fails at the first that does not.
 
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
@@ -90,7 +90,8 @@ const scenarios = {
     const line = await call("run", { command: "echo one; exit 3", description: "says one" });
     assert.equal(line.output, "one\n");
     assert.deepEqual([line.state, line.exit_code, line.ended_by], ["ended", 3, "finished"]);
-    const program = await call("run", { command: "printenv", args: ["GREETING"], cwd: ".", env: { GREETING: "grüße 🦀" } });
+    const env = { GREETING: "grüße 🦀" };
+    const program = await call("run", { command: "printenv", args: ["GREETING"], cwd: ".", env });
     assert.equal(program.output, "grüße 🦀\n");
     assert.equal((await newest()).command, "printenv GREETING");
   },

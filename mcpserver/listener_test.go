@@ -102,6 +102,36 @@ func TestCloseOfListener(t *testing.T) {
 	require.NoError(t, f.listener.Close())
 }
 
+func TestEndOfSessionAnswersCalls(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*front, *Entry, string){
+		"by the entry":  func(f *front, e *Entry, _ string) { require.NoError(f, e.Close()) },
+		"by the Server": func(f *front, _ *Entry, _ string) { require.NoError(f, f.server.Close()) },
+		"by the client": func(f *front, e *Entry, id string) {
+			r := f.request(e, "DELETE", "")
+			r.Header.Set("Mcp-Session-Id", id)
+			require.Equal(f, http.StatusNoContent, f.status(r))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFront(t, blocking, ListenOptions{})
+			e := f.entry(agentHTTP)
+			id := f.initialize(e)
+			r := f.request(e, "POST", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run",`+
+				`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`)
+			r.Header.Set("Mcp-Session-Id", id)
+			answer := make(chan string, 1)
+			go func() {
+				_, body := f.send(r)
+				answer <- body
+			}()
+			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, 10*time.Second, time.Millisecond)
+			end(f, e, id)
+			require.Contains(t, <-answer, `"id":3,"result":`)
+		})
+	}
+}
+
 func TestDeleteDoesNotWaitForCalls(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})

@@ -194,12 +194,20 @@ const scenarios = {
     await assert.rejects(callTool({ name: "exec" }), { code: -32602 });
   },
 
-  /** Ends with a command that still runs. */
+  /** Ends with a command that still runs and, over HTTP, a call that waits for it. */
   async end() {
-    const last = await call("run", { command: "echo $$; exec sleep 1000", wait_ms: 0 });
+    const line = "echo $$; while true; do echo tick; sleep 0.1; done";
+    const last = await call("run", { command: line, wait_ms: 0 });
     const pid = Number((await call("wait", { id: last.id, until_regexp: "[0-9]+", wait_ms: 300_000 })).matched_line);
-    process.kill(pid, 0);
-    if (config.url) await transport.terminateSession();
+    assert.ok(isRunning(pid));
+    if (config.url) {
+      let waits;
+      const waiting = new Promise((resolve) => (waits = resolve));
+      const params = { name: "wait", arguments: { id: last.id, until: "never", wait_ms: 300_000 } };
+      const pending = callTool(params, { timeout: 300_000, onprogress: waits });
+      await waiting;
+      await Promise.all([transport.terminateSession(), pending]); // which has a response
+    }
     await client.close();
     for (const begin = Date.now(); isRunning(pid); ) {
       assert.ok(Date.now() < begin + 60_000, "the command survived the session");

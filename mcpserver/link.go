@@ -55,6 +55,7 @@ func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no session can be opened", http.StatusServiceUnavailable)
 		return
 	}
+	k.session.quiet = quietWait
 	defer e.settle(k)
 	e.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, k.session.server)))
 }

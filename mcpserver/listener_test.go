@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"testing"
@@ -129,6 +130,32 @@ func TestEndOfSessionAnswersCalls(t *testing.T) {
 			end(f, e, id)
 			require.Contains(t, <-answer, `"id":3,"result":`)
 		})
+	}
+}
+
+func TestWaitWithoutProgress(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	for transport, quiet := range map[string]time.Duration{"http": quietWait, "stdio": 0} {
+		e := f.entry(transports[transport])
+		s := f.connect(e)
+		var k *link
+		e.mu.Lock()
+		for k = range e.links {
+		}
+		e.mu.Unlock()
+		require.Equal(t, quiet, k.session.quiet, transport)
+		k.session.quiet = time.Millisecond
+		r, _ := call[commandResult](t, s, "run", object{"command": "serve", "args": []string{}, "wait_ms": 600_000})
+		require.Equal(t, "running", r.State)
+
+		// With a progress token, it waits until the command ends.
+		params := &mcp.CallToolParams{Name: "wait", Arguments: object{"id": r.ID, "wait_ms": 600_000}}
+		params.SetProgressToken("token")
+		time.AfterFunc(100*time.Millisecond, func() { f.terminal(r.ID).Kill(context.Background()) })
+		result, err := s.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.Contains(t, textOf(result), "ended", transport)
 	}
 }
 

@@ -19,10 +19,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 func main() {
@@ -64,6 +66,7 @@ func run() error {
 	if runtime.GOOS != "linux" {
 		return errors.ErrUnsupported
 	}
+	ignoreNoSignals()
 	built, remove, err := build()
 	if err != nil {
 		return err
@@ -83,6 +86,16 @@ func run() error {
 	}
 	fmt.Printf("\nload: %s\n", load())
 	return errors.Join(errs...)
+}
+
+// ignoreNoSignals catches the signals that a shell makes its background jobs ignore, so that the servers do not ignore
+// them. acpterm makes commands not ignore them either, at a cost for each start.
+func ignoreNoSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // behaviours prints the first table.

@@ -115,7 +115,7 @@ func serveACP([]string) error {
 	return m.Close()
 }
 
-// callRun returns the call of a door that is an MCP session.
+// callRun returns the call of a door, for an MCP session.
 func callRun(t tools, release func(context.Context, string) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		a, err := t.run(ctx, "true")

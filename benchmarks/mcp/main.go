@@ -5,9 +5,9 @@
 //	go run ./benchmarks/mcp [-quick] [-only REGEXP]
 //
 // The servers are separate processes, started unmodified. This program is their client. The first table shows how they
-// behave, with the tools that each of them has. The second one shows calls per second and latencies of a command that
-// does nothing. Servers of npm that are not installed are left out. It needs Linux, where /proc tells which processes a
-// server has left behind.
+// behave, each used through its own tools. The second one shows calls per second and latencies of a command that does
+// nothing. Missing servers of npm are left out. It needs Linux, where /proc tells which processes a server has left
+// behind.
 //
 // The rows are in row_*.go, the servers in server_*.go.
 package main

@@ -1,7 +1,7 @@
 package main
 
-// The rows of the first table, and what they have in common: a server is started for each cell, and the processes that
-// it leaves behind are found by a mark and killed.
+// The rows of the first table, and their common parts: a server is started for each cell, and the processes that it
+// leaves behind are found by a mark and killed.
 
 import (
 	"context"

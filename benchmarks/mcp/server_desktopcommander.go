@@ -71,7 +71,7 @@ func (t desktopCommander) begin(ctx context.Context, line string, ms int) (answe
 	return a, nil
 }
 
-// run follows a command that is still running with read_process_output.
+// run follows a command with read_process_output if it is still running.
 func (t desktopCommander) run(ctx context.Context, line string) (answer, error) {
 	a, err := t.begin(ctx, line, 600_000)
 	ended := !strings.Contains(a.text, "is waiting for input") && !strings.Contains(a.text, "⏳")

@@ -27,13 +27,13 @@ type server struct {
 }
 
 // tools are a server's tools for commands, used as their descriptions tell a model to use them. Methods return
-// errNoTool if there is no tool for them.
+// errNoTool if the server lacks a tool.
 type tools interface {
 	// run runs a shell line until it ends.
 	run(ctx context.Context, line string) (answer, error)
 	// start starts a shell line in the background.
 	start(ctx context.Context, line string) (id string, err error)
-	// all reads all output of a command that has ended and that can still be read. calls is the number of calls.
+	// all reads all kept output of an ended command. calls is the number of calls.
 	all(ctx context.Context, a answer) (text string, calls int, err error)
 	// kill returns when the server says that a command has been killed.
 	kill(ctx context.Context, id string) error
@@ -51,7 +51,7 @@ type answer struct {
 	cut   string // the server's words about cut output, or ""
 }
 
-// running is a server that has been started.
+// running is a started server.
 type running struct {
 	tools
 	session *mcp.ClientSession

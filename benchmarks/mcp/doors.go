@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sourcegraph/jsonrpc2"
@@ -67,7 +68,8 @@ func openACP(connect acp) func(context.Context) (func(context.Context) error, fu
 		conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(stream), none)
 		client := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true}, nil)
 		call := func(ctx context.Context) error {
-			r, err := client.Run(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}, agent.RunOptions{})
+			request := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}
+			r, err := client.Run(ctx, request, agent.RunOptions{})
 			if err == nil && r.Outcome != agent.Completed {
 				err = fmt.Errorf("true: %s", r.Outcome)
 			}
@@ -147,7 +149,7 @@ func inProcessMCP(ctx context.Context) (func(context.Context) error, func() erro
 
 func childMCP(name string, release bool) func(context.Context) (func(context.Context) error, func() error, error) {
 	return func(ctx context.Context) (func(context.Context) error, func() error, error) {
-		session, err := connect(ctx, &mcp.CommandTransport{Command: childCommand(name)})
+		session, err := connect(ctx, &mcp.CommandTransport{Command: childCommand(name), TerminateDuration: time.Minute})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -189,16 +191,16 @@ func httpMCP(ctx context.Context) (func(context.Context) error, func() error, er
 		return nil, nil, errors.Join(err, end())
 	}
 	connections := &http.Transport{MaxIdleConnsPerHost: 2 * inFlight}
-	session, err := connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: entry.URL, HTTPClient: &http.Client{Transport: withHeaders{connections, entry.Headers}}, MaxRetries: -1,
-	})
+	client := &http.Client{Transport: withHeaders{connections, entry.Headers}}
+	transport := &mcp.StreamableClientTransport{Endpoint: entry.URL, HTTPClient: client, MaxRetries: -1}
+	session, err := connect(ctx, transport)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
 	return callRun(acptermTools{session, nil}, nil), func() error {
-		err := session.Close()
+		session.Close() // does not wait long for the server, which ends the session in any case
 		connections.CloseIdleConnections()
-		return errors.Join(err, end())
+		return end()
 	}, nil
 }
 
@@ -223,7 +225,8 @@ func serveHTTP([]string) error {
 	if err != nil {
 		return errors.Join(err, m.Close())
 	}
-	entry, err := s.Entry(l, "", json.RawMessage(`{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`))
+	const initialize = `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`
+	entry, err := s.Entry(l, "", json.RawMessage(initialize))
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(entry)
 	}

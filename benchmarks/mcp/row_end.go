@@ -42,8 +42,8 @@ func backgroundChild(c *cellOf) (string, error) {
 	return text, nil
 }
 
-// tree is a shell line that runs treeSize processes: the shell, a child, a second shell with a child, a child in another
-// session, and an orphan in another session.
+// tree is a shell line that runs treeSize processes: the shell, a child, a second shell with a child, a child in
+// another session, and an orphan in another session.
 const (
 	tree     = "sleep 300 & (sleep 300; :) & setsid sleep 300 & (setsid sleep 300 &) ; wait"
 	treeSize = 6

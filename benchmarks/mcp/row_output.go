@@ -46,7 +46,8 @@ func (w written) intact(text string) int {
 	found := make(map[int]bool)
 	for line := range strings.Lines(text) {
 		var n int
-		if _, err := fmt.Sscanf(line, "%08d ", &n); err == nil && strings.TrimSuffix(line, "\n")+"\n" == numberedLine(n) {
+		line = strings.TrimSuffix(line, "\n") + "\n"
+		if _, err := fmt.Sscanf(line, "%08d ", &n); err == nil && line == numberedLine(n) {
 			found[n] = true
 		}
 	}
@@ -122,8 +123,8 @@ func splitCharacters(c *cellOf) (string, error) {
 		return "", err
 	}
 	times := c.of(20, 3)
-	a, err := r.run(c, c.marked(fmt.Sprintf(
-		`n=0; while [ $n -lt %d ]; do printf '\303'; sleep 0.05; printf '\251'; sleep 0.05; n=$((n+1)); done; echo`, times)))
+	const line = `n=0; while [ $n -lt %d ]; do printf '\303'; sleep 0.05; printf '\251'; sleep 0.05; n=$((n+1)); done`
+	a, err := r.run(c, c.marked(fmt.Sprintf(line, times)))
 	if err != nil {
 		return "", err
 	}

@@ -30,14 +30,16 @@ func (desktopCommander) configure(home string) (arguments, env []string, err err
 	}
 	config, err := json.Marshal(map[string]any{
 		"telemetryEnabled": false, "pendingWelcomeOnboarding": false, "welcomeOnboardingEligible": false,
-		"defaultShell": "/bin/sh", "blockedCommands": []string{}, "allowedDirectories": []string{}, "fileReadLineLimit": 1000,
+		"defaultShell": "/bin/sh", "blockedCommands": []string{}, "allowedDirectories": []string{},
+		"fileReadLineLimit": 1000,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	err = errors.Join(os.WriteFile(filepath.Join(browser, "chrome"), nil, 0o666),
 		os.WriteFile(filepath.Join(dir, "config.json"), config, 0o666))
-	return []string{"--no-onboarding"}, []string{"DESKTOP_COMMANDER_DISABLE_TELEMETRY=1", "DC_FLAG_URL=http://127.0.0.1:9/"}, err
+	env = []string{"DESKTOP_COMMANDER_DISABLE_TELEMETRY=1", "DC_FLAG_URL=http://127.0.0.1:9/"}
+	return []string{"--no-onboarding"}, env, err
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hook"
 )
 
 const (
@@ -44,6 +45,9 @@ func (c *session) create(
 		return nil, nil, err
 	}
 	if n == nil {
+		if !c.beginCreate() {
+			return nil, nil, closing("create")
+		}
 		n = c.begin(ctx, req, in)
 	}
 	select {
@@ -58,7 +62,7 @@ func (c *session) create(
 	return n.terminal, nil, n.err
 }
 
-// begin begins to create a terminal. The context has the values of the call's, but does not end with it.
+// begin begins to create a terminal, after beginCreate. The context has the values of the call's, but does not end with it.
 func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runInput) *creation {
 	n := &creation{
 		input: in, questions: make(chan *mcp.ElicitParams), answers: make(chan *mcp.ElicitResult),
@@ -73,11 +77,28 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 	ctx = context.WithValue(ctx, clientKey{}, asker)
 	request := c.request(req, in)
 	go func() {
+		defer c.creates.Done()
 		defer cancel()
 		defer close(n.done)
 		n.terminal, n.err = c.manager.Create(ctx, request, nil)
+		if n.err == nil {
+			n.err = c.announce(n.terminal)
+		}
 	}()
 	return n
+}
+
+// announce calls Options.Created, and releases the terminal if that panics.
+func (c *session) announce(t *acpterm.Terminal) error {
+	if c.options.Created == nil {
+		return nil
+	}
+	err := hook.Call("Created", func() { c.options.Created(t) })
+	if err == nil {
+		return nil
+	}
+	err = &acpterm.Error{Op: "create", Kind: acpterm.ErrInternal, Err: err}
+	return errors.Join(err, c.manager.Release(context.Background(), c.id, t.ID()))
 }
 
 var errNoAnswer = errors.New("there was no answer in ten minutes")

@@ -5,6 +5,7 @@ package mcpserver
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hook"
 )
 
 // session is one MCP session.
@@ -28,7 +30,10 @@ type session struct {
 	cancel context.CancelFunc
 	close  func() error // releases the terminals, and waits until their trees are gone
 
+	creates sync.WaitGroup // calls of Manager.Create; none is added once closed is set
+
 	mu      sync.Mutex
+	closed  bool
 	pending map[string]*creation // that wait for an answer, by the state that the client returns with it
 }
 
@@ -52,13 +57,23 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	if err := s.manager.OpenSession(c.id, &options); err != nil {
 		return nil, err
 	}
+	closed, err := s.opened(c.id)
+	if err != nil {
+		return nil, errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.close = sync.OnceValue(func() error {
 		c.cancel()
-		err := s.manager.CloseSession(context.Background(), c.id)
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		err := s.manager.ReleaseSession(context.Background(), c.id)
+		c.creates.Wait() // first: after CloseSession, commands would run without the session's options
+		err = errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
 		s.mu.Lock()
 		delete(s.sessions, c)
 		s.mu.Unlock()
+		closed()
 		return err
 	})
 	c.server = mcp.NewServer(
@@ -70,16 +85,33 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	c.server.AddReceivingMiddleware(c.guard)
 	c.addTools()
 	s.mu.Lock()
-	closed := s.closed
-	if !closed {
+	refused := s.closed
+	if !refused {
 		s.sessions[c] = true
 	}
 	s.mu.Unlock()
-	if closed {
+	if refused {
 		c.close()
 		return nil, closing("open session")
 	}
 	return c, nil
+}
+
+// opened calls Options.Opened, and returns a function to be called when the session has ended.
+func (s *Server) opened(id acpterm.SessionID) (closed func(), err error) {
+	closed = func() {}
+	if s.options.Opened == nil {
+		return closed, nil
+	}
+	err = hook.Call("Opened", func() {
+		if f := s.options.Opened(id); f != nil {
+			closed = func() { hook.Call("closed", f) }
+		}
+	})
+	if err != nil {
+		return nil, &acpterm.Error{Op: "open session", Kind: acpterm.ErrInternal, SessionID: id, Err: err}
+	}
+	return closed, nil
 }
 
 // instructions returns text about all tools together, for the model.
@@ -95,6 +127,16 @@ func (c *session) instructions() string {
 		text += "\n\n" + c.options.Instructions
 	}
 	return text
+}
+
+// beginCreate counts a call of Manager.Create. It returns false if the session is closing.
+func (c *session) beginCreate() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.creates.Add(1)
+	}
+	return !c.closed
 }
 
 // within returns a context that ends with ctx, and when the session begins to close.

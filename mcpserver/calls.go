@@ -18,6 +18,9 @@ import (
 
 const (
 	defaultWait = 30 * time.Second
+	// quietWait is the longest wait of a call over HTTP without progress notifications. Node.js gives up on responses
+	// that send nothing for five minutes.
+	quietWait = 4 * time.Minute
 	// maxLabel is the most bytes of a command, a directory or a description in a list.
 	maxLabel = 200
 )
@@ -32,7 +35,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 		return question, commandResult{}, advice(err)
 	}
 	stop := report(ctx, req, t)
-	err = c.await(ctx, t, c.limit(in.WaitMS))
+	err = c.await(ctx, t, c.limit(req, in.WaitMS))
 	stop()
 	if err != nil {
 		if in.KillOnCancel {
@@ -71,12 +74,15 @@ const (
 )
 
 // limit returns how long a call waits.
-func (c *session) limit(ms *int64) time.Duration {
-	if ms == nil {
-		return min(defaultWait, c.options.maxWait())
+func (c *session) limit(req *mcp.CallToolRequest, ms *int64) time.Duration {
+	most := c.options.maxWait()
+	if c.quiet > 0 && req.Params.GetProgressToken() == nil {
+		most = min(most, c.quiet)
 	}
-	most := c.options.maxWait().Milliseconds()
-	return time.Duration(min(max(*ms, 0), most)) * time.Millisecond
+	if ms == nil {
+		return min(defaultWait, most)
+	}
+	return time.Duration(min(max(*ms, 0), most.Milliseconds())) * time.Millisecond
 }
 
 // await waits until a command has ended, but not longer than limit. It fails if ctx is done first.
@@ -122,9 +128,9 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	var line string
 	var found *bool
 	if match == nil {
-		err = c.await(ctx, t, c.limit(in.WaitMS))
+		err = c.await(ctx, t, c.limit(req, in.WaitMS))
 	} else {
-		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(in.WaitMS))
+		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS))
 		if ctx.Err() != nil {
 			err = c.cancelled(ctx)
 		}

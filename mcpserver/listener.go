@@ -25,7 +25,7 @@ const (
 	bodyTimeout   = 10 * time.Second
 	writeTimeout  = 10 * time.Second
 	lastTimeout   = 5 * time.Second // of the last writes to a relay
-	answerTimeout = time.Second     // of the last calls of a relay to return
+	answerTimeout = time.Second     // of the last calls of a session to return
 	slotTimeout   = time.Second     // of a session to end, so that another can begin
 	keepTimeout   = 2 * time.Minute // of a connection without a request
 	maxHeader     = 16 << 10

@@ -26,7 +26,8 @@ type Options struct {
 	MaxText int
 
 	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to
-	// it. The default is 10 minutes. Note that many clients give up after a minute.
+	// it. The default is 10 minutes. Note that many clients give up after a minute. Over HTTP, a call waits for at most
+	// 4 minutes unless the client asks for progress.
 	MaxWait time.Duration
 
 	// Instructions is shown to the model by most clients, after a few sentences about the tools.

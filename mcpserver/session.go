@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,6 +26,7 @@ type session struct {
 	dir     string // that relative working directories refer to, or empty
 	server  *mcp.Server
 	calls   chan struct{} // has an element for each call
+	quiet   time.Duration // the longest wait of a call without progress notifications; if 0, unlimited
 
 	ctx    context.Context // done when the session begins to close
 	cancel context.CancelFunc

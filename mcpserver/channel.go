@@ -200,11 +200,7 @@ func (c *Channel) serve(conn *jsonrpc2.Conn, req *jsonrpc2.Request) (*acpOutcome
 		encoded, _ := json.Marshal(refused)
 		return &acpOutcome{Error: encoded}, nil
 	}
-	session, err := a.connection(conn)
-	if err != nil {
-		return nil, err
-	}
-	return nil, session.add(req.ID, m)
+	return nil, a.connection(conn).add(req.ID, m)
 }
 
 // checkVersion refuses the versions of MCP that begin with a handshake. The SDK refuses unknown later ones.

@@ -23,24 +23,30 @@ type acpEntry struct {
 	conn *acpConnection // of its MCP session; nil before the first request
 }
 
-// connection returns the session's connection. If necessary, it opens a session.
-func (a *acpEntry) connection(acp *jsonrpc2.Conn) (*acpConnection, *jsonrpc2.Error) {
+// connection returns the session's connection. If necessary, it begins to open a session. It does not wait for that,
+// because the ACP connection is not read until Handle returns.
+func (a *acpEntry) connection(acp *jsonrpc2.Conn) *acpConnection {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conn != nil && a.conn.ctx.Err() == nil {
-		return a.conn, nil
+	if a.conn == nil || a.conn.isOver() {
+		a.conn = newACPConnection(acp, a.entry.ServerID)
+		go a.conn.write()
+		go a.serve(a.conn)
 	}
+	return a.conn
+}
+
+// serve opens a session and serves it on a connection, until either ends.
+func (a *acpEntry) serve(c *acpConnection) {
 	k, err := a.entry.open()
-	if errors.Is(err, errRevoked) {
-		return nil, acpError(codeUnavailable, "there is no such server")
+	switch {
+	case errors.Is(err, errRevoked):
+		c.fail(acpError(codeUnavailable, "there is no such server"))
+	case err != nil:
+		c.fail(acpError(codeFailed, "no session can be opened"))
+	default:
+		k.run(c)
 	}
-	if err != nil {
-		return nil, acpError(codeFailed, "no session can be opened")
-	}
-	a.conn = newACPConnection(acp, a.entry.ServerID)
-	go a.conn.write()
-	go k.run(a.conn)
-	return a.conn, nil
 }
 
 // cancel cancels the request with an ID of ACP. It reports whether it has found the request.
@@ -59,9 +65,11 @@ type acpConnection struct {
 	outgoing chan func() // writes to acp
 	ctx      context.Context
 	stop     context.CancelFunc // closes the connection
+	over     chan struct{}      // closed when no request is left
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]*acpRequest // those without an answer; nil at the end
+	cause   *jsonrpc2.Error            // the answer to the requests that are left
 }
 
 // acpRequest is a request without an answer.
@@ -75,10 +83,29 @@ type acpRequest struct {
 func newACPConnection(acp *jsonrpc2.Conn, serverID string) *acpConnection {
 	c := &acpConnection{
 		acp: acp, serverID: serverID, pending: make(map[jsonrpc.ID]*acpRequest),
-		incoming: make(chan jsonrpc.Message), outgoing: make(chan func(), maxCalls),
+		// While a session is being opened, there are at most maxCalls requests, and each can be cancelled once.
+		incoming: make(chan jsonrpc.Message, 2*maxCalls), outgoing: make(chan func(), maxCalls),
+		over: make(chan struct{}), cause: acpError(codeCancelled, "the session has ended"),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
+}
+
+// fail closes the connection. The requests that are left are answered with err.
+func (c *acpConnection) fail(err *jsonrpc2.Error) {
+	c.mu.Lock()
+	c.cause = err
+	c.mu.Unlock()
+	c.stop()
+}
+
+func (c *acpConnection) isOver() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // Connect implements mcp.Transport.
@@ -140,7 +167,7 @@ func (c *acpConnection) add(id jsonrpc2.ID, m acpMessage) *jsonrpc2.Error {
 func (c *acpConnection) admit(key jsonrpc.ID) *jsonrpc2.Error {
 	switch {
 	case c.pending == nil:
-		return acpError(codeCancelled, "the session has ended")
+		return c.cause
 	case c.pending[key] != nil:
 		return acpError(jsonrpc2.CodeInvalidParams, "requestId is in use")
 	case len(c.pending) >= maxCalls:
@@ -196,7 +223,7 @@ func (c *acpConnection) Write(_ context.Context, m jsonrpc.Message) error {
 }
 
 // write writes answers and notifications in their order, until the connection is closed. Then it answers the requests
-// that are left. It ends later if the agent does not read.
+// that are left. It ends later if the agent does not read, and no other session is opened before.
 func (c *acpConnection) write() {
 	for c.ctx.Err() == nil {
 		select {
@@ -206,12 +233,13 @@ func (c *acpConnection) write() {
 		}
 	}
 	c.mu.Lock()
-	left := c.pending
+	left, cause := c.pending, c.cause
 	c.pending = nil
 	c.mu.Unlock()
 	for _, r := range left {
-		c.acp.ReplyWithError(context.Background(), r.id, acpError(codeCancelled, "the session has ended"))
+		c.acp.ReplyWithError(context.Background(), r.id, cause)
 	}
+	close(c.over)
 }
 
 // answer answers a request with a response of MCP.

@@ -3,11 +3,17 @@ package mcpserver
 // MCP over ACP: the beginning and the end of sessions, in any order.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +87,37 @@ func TestACPOpensSlowly(t *testing.T) {
 		require.Contains(t, []int64{codeCancelled, codeUnavailable}, codeOf(t, err))
 	}
 	require.LessOrEqual(t, p.manager.Stats().Sessions, 1)
+}
+
+// An agent that does not read gets no other session, so that it cannot make the host start more and more goroutines.
+func TestACPAgentDoesNotReadTheEnd(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	c := NewChannel(f.listener)
+	hostEnd, agentEnd := net.Pipe()
+	host := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(hostEnd), c.Handler(nil))
+	e, err := c.Entry(f.server, "", json.RawMessage(agentACP))
+	require.NoError(t, err)
+	require.NoError(t, f.server.Close())
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"mcp/message","params":{"serverId":%q,"requestId":"1",`+
+		`"method":"tools/list","params":{"_meta":{%q:%q}}}}`, e.ServerID, mcp.MetaKeyProtocolVersion, versionOverACP)
+	_, err = io.WriteString(agentEnd, line+"\n")
+	require.NoError(t, err)
+	a := c.entries[e.ServerID]
+	var first *acpConnection
+	require.Eventually(t, func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		first = a.conn
+		return first != nil && first.ctx.Err() != nil
+	}, 10*time.Second, time.Millisecond)
+	require.Same(t, first, a.connection(host))
+	answer, err := bufio.NewReader(agentEnd).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, answer, fmt.Sprint(codeFailed))
+	require.Eventually(t, func() bool { return a.connection(host) != first }, 10*time.Second, time.Millisecond)
+	require.NoError(t, host.Close())
+	require.NoError(t, e.Close())
 }
 
 // Everything ends at the same time. All ends return, all requests are answered or fail with the connection, and no

@@ -186,6 +186,9 @@ func (c *Channel) serve(conn *jsonrpc2.Conn, req *jsonrpc2.Request) (*acpOutcome
 	if int64(len(params)) > c.listener.options.MaxBody {
 		return nil, acpError(codeLimit, "the request is too long")
 	}
+	if err := checkAround(params); err != nil {
+		return nil, acpError(codeLimit, err.Error())
+	}
 	m, err := readMessage(params)
 	if err != nil {
 		return nil, err

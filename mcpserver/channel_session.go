@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"reflect"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -76,7 +75,7 @@ type acpConnection struct {
 type acpRequest struct {
 	id        jsonrpc2.ID // in ACP
 	requestID string      // in MCP
-	progress  any         // its progress token, or nil
+	progress  any         // its progress token, a string or a float64, or nil
 	cancelled bool        // guarded by acpConnection.mu
 }
 
@@ -146,8 +145,11 @@ func (c *acpConnection) pass(m jsonrpc.Message) {
 // add makes a request pending, and passes it to the SDK.
 func (c *acpConnection) add(id jsonrpc2.ID, m acpMessage) *jsonrpc2.Error {
 	r := &acpRequest{id: id, requestID: m.RequestID}
-	if token := member(m.Params, "_meta", "progressToken"); token != nil {
-		json.Unmarshal(token, &r.progress)
+	json.Unmarshal(member(m.Params, "_meta", "progressToken"), &r.progress)
+	switch r.progress.(type) {
+	case string, float64:
+	default:
+		r.progress = nil
 	}
 	key, _ := jsonrpc.MakeID(m.RequestID)
 	c.mu.Lock()
@@ -279,7 +281,7 @@ func (c *acpConnection) about(params json.RawMessage) *acpRequest {
 	defer c.mu.Unlock()
 	for _, r := range c.pending {
 		if about.Meta[mcp.MetaKeySubscriptionID] == any(r.requestID) ||
-			about.ProgressToken != nil && reflect.DeepEqual(about.ProgressToken, r.progress) {
+			r.progress != nil && about.ProgressToken == r.progress {
 			return r
 		}
 	}

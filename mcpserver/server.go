@@ -78,6 +78,7 @@ func (o *Options) maxWait() time.Duration {
 type Server struct {
 	manager *acpterm.Manager
 	options Options
+	opening sync.WaitGroup // sessions; none is added once closed is set
 
 	mu       sync.Mutex
 	closed   bool
@@ -187,7 +188,9 @@ func (s *Server) Close() error {
 		all = append(all, c.close)
 	}
 	s.mu.Unlock()
-	return closeAll(all)
+	err := closeAll(all)
+	s.opening.Wait() // they are closed as soon as they are open
+	return err
 }
 
 // closeAll calls all functions concurrently, and returns their joined errors.

@@ -6,6 +6,7 @@ package mcpserver
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,4 +129,34 @@ func TestOpenedAsksTheAgent(t *testing.T) {
 	_, err := p.run(p.entry(), "1", object{"command": "hello", "args": []string{}}, nil)
 	require.NoError(t, err)
 	require.Error(t, <-asked, "the agent has answered")
+}
+
+// If the host closes the Manager's session itself, the policy of the session does not become void.
+func TestTheHostClosesTheSession(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	manager := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+		"denied": func(*acptermtest.Process) int { ran.Add(1); return 0 },
+	}})
+	opened := make(chan acpterm.SessionID, 1)
+	s := New(manager, &Options{
+		Session: &acpterm.SessionOptions{Policy: acpterm.PolicyFunc(
+			func(context.Context, acpterm.Proposal) acpterm.Decision {
+				return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+			},
+		)},
+		Opened: func(id acpterm.SessionID) func() { opened <- id; return nil },
+	})
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	client := connect(t, s, nil)
+	require.NoError(t, manager.CloseSession(t.Context(), <-opened))
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() { fails(t, client, "run", object{"command": "denied", "args": []string{}}) })
+	}
+	calls.Wait()
+	require.Zero(t, ran.Load())
+	require.NoError(t, client.Close())
+	require.NoError(t, s.Close())
+	require.Zero(t, manager.Stats().Sessions)
 }

@@ -24,7 +24,8 @@ func TestLongMetadata(t *testing.T) {
 	require.EqualValues(t, codeLimit, codeOf(t, err))
 	_, err = p.run(e, strings.Repeat("1", maxAround), hello, nil)
 	require.EqualValues(t, codeLimit, codeOf(t, err))
-	a, err := p.run(e, "1", object{"command": "hello", "args": []string{}, "env": object{"A": strings.Repeat("x", maxAround)}}, nil)
+	hello["env"] = object{"A": strings.Repeat("x", maxAround)}
+	a, err := p.run(e, "1", hello, nil)
 	require.NoError(t, err)
 	require.False(t, a.Result.IsError)
 

@@ -57,6 +57,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		}
 	}
 	text, omitted := describe(q, mostShown)
+	text += a.screen.pageLine("? ")
 	choices := choices
 	if omitted > 0 {
 		choices = "f full text, " + choices

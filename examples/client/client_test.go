@@ -22,7 +22,7 @@ func TestPrompt(t *testing.T) {
 	require.Contains(t, out, `: allowed ("Run it")`+"\n")
 	require.Contains(t, out, "(in_progress) [1]\n")
 	require.Contains(t, out, "[1] | hello\n")
-	require.Contains(t, out, "[1] = exit code 0\n")
+	require.Regexp(t, `\[1\] = exited 0 in \d.*s\n`, out)
 	require.Contains(t, out, "(completed) [1]\n")
 	require.Contains(t, out, "\n> exit code 0\n")
 	require.Empty(t, c.stderr.String())
@@ -53,7 +53,7 @@ func TestFailingCommand(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
 	c.exit(0) // the turn went well
-	require.Contains(t, c.stdout.String(), "[1] = exit code 3\n")
+	require.Regexp(t, `\[1\] = exited 3 in \d.*s\n`, c.stdout.String())
 	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
 	require.Contains(t, c.stdout.String(), "\n> exit code 3\n")
 }

@@ -15,6 +15,8 @@ require (
 require github.com/coder/websocket v1.8.15 // indirect
 
 require (
+	github.com/charmbracelet/x/ansi v0.11.9
+	github.com/charmbracelet/x/vt v0.1.0
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/term v0.47.0

@@ -88,7 +88,7 @@ func sayError(err error) {
 	var lines []byte
 	for text := range strings.Lines(err.Error()) {
 		text = display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n"
-		lines, _ = appendLines(lines, "client: ", text, 0, width(os.Stderr))
+		lines, _ = appendLines(lines, "client: ", "client: ", text, 0, width(os.Stderr))
 	}
 	os.Stderr.Write(lines)
 }
@@ -107,6 +107,9 @@ func run(opts options) error {
 	colours := wantColours(opts.colour, os.Stdout)
 	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
 	defer screen.end()
+	if opts.colour != colourNever && wantLive(os.Stdout) {
+		screen.goLive(os.Stdout)
+	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {
@@ -144,6 +147,7 @@ func run(opts options) error {
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
+	screen.setPage(page.url())
 
 	finish, err := talk(ctx, opts, session)
 	session.login.close() // it prints nothing after this

@@ -36,7 +36,8 @@ import (
 // All methods are safe for concurrent use.
 type screen struct {
 	out, errors *column
-	colours     bool        // print the colours of commands
+	colours     bool        // print the colours of commands, and the client's own
+	palette     []string    // the colours of commands' names
 	failed      func(error) // called if writing to out fails
 
 	following sync.WaitGroup // one for each terminal with unprinted output, and for denials
@@ -52,6 +53,7 @@ type screen struct {
 	held     []piece
 	size     int // of held, in bytes
 	unheld   int // number of bytes dropped because held was full
+	live
 
 	over atomic.Bool // print nothing more
 }
@@ -77,7 +79,8 @@ type piece struct {
 
 func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen {
 	s := &screen{
-		out: &column{out, new(cursor)}, colours: colours, failed: failed, names: make(map[acpterm.TerminalID]string),
+		out: &column{out, new(cursor)}, colours: colours, palette: palette(), failed: failed,
+		names: make(map[acpterm.TerminalID]string),
 	}
 	s.errors = &column{errors, s.out.cursor}
 	if !isTerminal(out) || !isTerminal(errors) {
@@ -116,19 +119,33 @@ func (l clientLog) Write(line []byte) (int, error) {
 
 // printTo prints harmless text with one write.
 func (s *screen) printTo(c *column, prefix, text string) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.printLocked(c, prefix, text)
+}
+
+// printLocked is printTo for a caller that holds s.printing.
+func (s *screen) printLocked(c *column, prefix, text string) {
 	if text == "" {
 		return
 	}
-	s.printing.Lock()
-	defer s.printing.Unlock()
-	if c.end > 0 && c.at != c.to {
+	above := s.drawn && (c == s.out || c.cursor == s.out.cursor) // the rows of running commands
+	if c.end > 0 && c.at != c.to && !above {
 		s.endLine(c)
 	}
 	to, end := s.buffer[:0], c.end
+	if above {
+		to = append(append(to, eraseBelow...), s.open...)
+	}
 	if end > 0 && c.prefix != prefix {
 		to, end = append(to, '\n'), 0
 	}
-	to, end = appendLines(to, prefix, text, end, width(c.to))
+	to, end = appendLines(to, prefix, s.paint(prefix), text, end, width(c.to))
+	if above {
+		begin := max(len(eraseBelow), bytes.LastIndexByte(to, '\n')+1)
+		s.open = append(s.open[:0], to[begin:]...)
+		to = s.appendRows(to[:begin])
+	}
 	if s.write(c.to, to) {
 		c.at, c.prefix, c.end = c.to, prefix, end
 	}
@@ -137,7 +154,7 @@ func (s *screen) printTo(c *column, prefix, text string) {
 	}
 }
 
-// endLine ends an unfinished line.
+// endLine ends an unfinished line. There are no rows of running commands.
 func (s *screen) endLine(c *column) {
 	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
 		c.end = 0
@@ -179,6 +196,7 @@ func (s *screen) write(to io.Writer, text []byte) (written bool) {
 func (s *screen) hold() {
 	s.printing.Lock()
 	defer s.printing.Unlock()
+	s.hideRows()
 	s.endLines()
 	s.holding = true
 }
@@ -196,6 +214,7 @@ func (s *screen) resume() {
 		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked\n", s.unheld))
 		s.unheld, s.out.end = 0, 0
 	}
+	s.showRows()
 }
 
 // name returns the prefix of a terminal's lines. Names are kept for a while, because some agents show a released
@@ -214,6 +233,7 @@ func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
 	defer s.printing.Unlock()
+	s.hideRows()
 	s.endLines()
 }
 
@@ -230,6 +250,7 @@ func (s *screen) end() {
 		defer close(ended)
 		s.printing.Lock()
 		defer s.printing.Unlock()
+		s.hideRows()
 		s.endLines()
 		s.over.Store(true)
 	}()

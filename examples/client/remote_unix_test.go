@@ -96,7 +96,7 @@ func TestRunner(t *testing.T) {
 	}
 	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries), "-prompt", "exit 4")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] = exit code 4\n")
+	require.Contains(t, c.stdout.String(), "[1] = exited 4 in ")
 }
 
 // inOrder is what is printed of one command with the lines of its terminal in their places, between those of its tool
@@ -293,7 +293,7 @@ func TestRunnerInterrupted(t *testing.T) {
 	c.signal(os.Interrupt)
 	c.exit(exitInterrupted)
 	requireGone(t, command)
-	require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
+	require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM after ")
 	require.NotContains(t, c.stderr.String(), "lost")
 }
 

@@ -40,8 +40,16 @@ func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	}
 	p.server = p.view.Server()
 	go p.server.Serve(p.listener)
-	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
+	fmt.Fprintln(tell, "client: watch at", p.url())
 	return nil
+}
+
+// url returns the address of the page, or "" if there is none.
+func (p *livePage) url() string {
+	if p == nil {
+		return ""
+	}
+	return p.view.URL(p.listener.Addr())
 }
 
 // stay leaves the page open until ctx is done, which happens when the user interrupts: a turn may be over before anyone
@@ -50,7 +58,8 @@ func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	if p == nil || ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(tell, "client: the page stays; interrupt to end it")
+	fmt.Fprintln(tell, "client: the page stays at", p.url())
+	fmt.Fprintln(tell, "client: interrupt to end it")
 	<-ctx.Done()
 }
 

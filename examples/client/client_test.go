@@ -239,9 +239,10 @@ func TestALongCommandIsCut(t *testing.T) {
 // Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
 func TestColours(t *testing.T) {
 	t.Parallel()
+	name := palette()[1] + "[1] |\x1b[m "
 	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
 	for when, want := range map[string]string{
-		colourAlways: "[1] | \x1b[1;31mred\x1b[m\n[1] | \x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
+		colourAlways: name + "\x1b[1;31mred\x1b[m\n" + name + "\x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
 		colourNever:  "[1] | red\n[1] | still plain no end\n",
 		colourAuto:   "[1] | red\n[1] | still plain no end\n", // this is a pipe
 	} {

@@ -15,6 +15,7 @@ require (
 require github.com/coder/websocket v1.8.15 // indirect
 
 require (
+	github.com/charmbracelet/ultraviolet v0.0.0-20261008173134-6b8d4baf91b4
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/charmbracelet/x/vt v0.1.0
 	github.com/oklog/ulid/v2 v2.1.2 // indirect

@@ -115,8 +115,8 @@ func TestALineGoesOnAfterTheClientsOwn(t *testing.T) {
 	d.await("go ahead", "")
 	require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGINT))
 	d.exit(exitInterrupted)
-	require.Regexp(t, `^> go ahead\r\n(client: cancelling.*\r\n> |> )\[1\] = exited 0 in 1 ms\r\n`,
-		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\r\n> "+fakes[0], 1))
+	require.Regexp(t, `^> go ahead\n(client: cancelling.*\n> |> )\[1\] = exited 0 in 1 ms\n`,
+		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\n> "+fakes[0], 1))
 }
 
 func init() { parts["agent-that-offers"] = offer }

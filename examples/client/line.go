@@ -36,8 +36,8 @@ type cell struct{ text, style string }
 
 var blank = cell{text: " "}
 
-func newLineEditor(colours bool) lineEditor {
-	return lineEditor{stripper: display.ANSIStripper{KeepColours: colours}}
+func newLineEditor(colours bool) *lineEditor {
+	return &lineEditor{stripper: display.ANSIStripper{KeepColours: colours}}
 }
 
 func (e *lineEditor) controls() controls {
@@ -80,7 +80,7 @@ func (e *lineEditor) end() (line string) {
 	if line = e.unfinished(); line != "" {
 		line += "\n"
 	}
-	*e = newLineEditor(e.stripper.KeepColours)
+	*e = *newLineEditor(e.stripper.KeepColours)
 	return line
 }
 

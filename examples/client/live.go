@@ -43,7 +43,9 @@ type live struct {
 	open     []byte // the row of an unfinished line of the agent's, above the other rows
 	shown    []byte // the rows as last drawn
 	stop     chan struct{}
-	echo     func() // shows again what the user types
+	echo     func()  // shows again what the user types
+	typist   *typist // or nil if no keys are read
+	attended bool    // the user can type into commands on a PTY
 
 	columns, rows int // the terminal's size when they were last drawn
 }
@@ -92,6 +94,9 @@ func (s *screen) begin(t *shownTerminal) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.running = append(s.running, t)
+	if t.pty != nil && s.typist == nil {
+		s.hideRows() // they return with a reader of keys
+	}
 	s.showRows()
 }
 
@@ -102,13 +107,22 @@ func (s *screen) showRows() {
 	}
 	if !s.drawn {
 		s.endLines()
-		s.echo = hideTyping(s.terminal)
+		s.startTypist()
+		s.echo = s.hideTyping()
 		s.stop = make(chan struct{})
 		go s.refreshRows(s.stop)
 		s.drawn, s.open = true, s.open[:0]
 		s.terminal.WriteString(hideCursor)
 	}
 	s.terminal.Write(s.appendRows([]byte(eraseBelow)))
+}
+
+// hideTyping keeps the terminal from showing what the user types. If a command is on a PTY, each key is read at once.
+func (s *screen) hideTyping() (undo func()) {
+	if s.typist != nil {
+		return awaitKeys(s.typist.tty)
+	}
+	return hideTyping(s.terminal)
 }
 
 // hideRows removes the rows. The agent's unfinished line stays.
@@ -145,6 +159,13 @@ func (s *screen) refreshRows(stop <-chan struct{}) {
 func (s *screen) redraw() {
 	before, columns, rows := bytes.Clone(s.shown), s.columns, s.rows
 	drawn := s.appendRows([]byte(eraseBelow))
+	if columns != s.columns || rows != s.rows {
+		for _, t := range s.running {
+			if t.pty != nil {
+				t.resizePTY(s.ptySize())
+			}
+		}
+	}
 	if columns != s.columns || rows != s.rows || !bytes.Equal(before, s.shown) {
 		s.terminal.Write(drawn)
 	}
@@ -167,6 +188,10 @@ func (s *screen) appendRows(to []byte) []byte {
 	}
 	if first > 0 {
 		rows = append(rows, fmt.Appendf(nil, "client: %d more are running", first))
+	}
+	if hint := s.typingHint(); hint != "" {
+		row, _ := appendStart(nil, hint, 0, s.columns-1)
+		rows = append(rows, row)
 	}
 	if s.page != "" {
 		rows = append(rows, breakRows("client: watch at "+s.page, s.columns-1)...)

@@ -71,7 +71,7 @@ func TestProgressBarHasOneRow(t *testing.T) {
 			rows := w.exit(exitTurnEnded)
 			require.Equal(t, 1, count(rows, "100%"), "%q", rows)
 			require.Zero(t, count(rows, "50%")+count(rows, "日本"), "%q", rows)
-			require.Regexp(t, `^\[1\] = exited 0 in [\d.]+ m?s$`, rows[len(rows)-2])
+			require.Equal(t, 1, count(rows, "[1] = exited 0 in "), "%q", rows)
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestRowsOfRunningCommands(t *testing.T) {
 				}
 				require.NoError(t, os.WriteFile(goOn+".more", nil, 0o600))
 				w.await(`(?m)^> I am talking to you,\n> and I go on\n\[\d\] \| \d% +\d+ s$`)
-				for _, size := range [][2]int{{columns - 15, 24}, {columns + 40, 24}, {columns - 5, 24}, {columns, 24}} {
+				for _, size := range [][2]int{{columns - 8, 24}, {columns + 40, 24}, {columns - 5, 24}, {columns, 24}} {
 					w.resize(size[0], size[1])
 					w.await(fmt.Sprintf(`(?m)^\[%d\] \| %d%% {%d}\d+ s$`, many, many, size[0]-len("[1] | 1%0 s")-1))
 				}
@@ -154,8 +154,8 @@ func TestSuspended(t *testing.T) {
 	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
 	pid := w.Info().PID
 	require.NoError(t, syscall.Kill(pid, syscall.SIGTSTP))
-	w.await(`(?m)^\[1\] \| start\s*\z`)
-	require.False(t, w.emulator.CursorHidden())
+	w.until(func() bool { return !w.emulator.CursorHidden() }, "with a cursor")
+	require.NotContains(t, w.emulator.String(), "] | 50%")
 	require.Eventually(t, func() bool { return isStopped(pid) }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)

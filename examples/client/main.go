@@ -109,6 +109,7 @@ func run(opts options) error {
 	defer screen.end()
 	if opts.colour != colourNever && wantLive(os.Stdout) {
 		screen.goLive(os.Stdout)
+		screen.attended = opts.pty && hasTerminal()
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
@@ -144,7 +145,7 @@ func run(opts options) error {
 	}
 	manager.Observe(denials.hook)
 	session.manager = manager
-	if err := page.serve(manager, os.Stderr); err != nil {
+	if err := page.serve(manager, opts.pty, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
 	screen.setPage(page.url())
@@ -249,6 +250,11 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	}
 	if far != nil {
 		options.Runner = far
+	}
+	if opts.pty {
+		options.CommandsFor = func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions {
+			return &acpterm.CommandOptions{PTY: session.screen.ptyOptions()}
+		}
 	}
 	if guards.audit != nil {
 		options.Record = guards.audit.Record

@@ -80,15 +80,21 @@ func rowsOf(e *vt.Emulator) (rows []string) {
 func (w *window) await(pattern string) {
 	w.t.Helper()
 	expr := regexp.MustCompile(pattern)
+	w.until(func() bool { return expr.MatchString(w.emulator.String()) }, pattern)
+}
+
+// until waits until the window is in a state.
+func (w *window) until(ok func() bool, state string) {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute) // far more than any test needs
 	defer cancel()
 	for chunk := range w.Follow(ctx, w.at) {
 		w.emulator.WriteString(chunk.Raw)
-		if w.at = chunk.End; expr.MatchString(w.emulator.String()) {
+		if w.at = chunk.End; ok() {
 			return
 		}
 	}
-	require.Regexp(w.t, pattern, w.emulator.String())
+	require.FailNow(w.t, "the window does not show this", state)
 }
 
 // press types keys.

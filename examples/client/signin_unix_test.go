@@ -80,14 +80,14 @@ func (d *seat) cut(text, keys string) (shown bool) {
 // text is all that was shown. It waits for the client's end.
 func (d *seat) text() string {
 	d.Kill(context.Background())
-	var seen strings.Builder
+	e := newEmulator(200, 30)
 	for chunk := range d.Follow(context.Background(), 0) {
-		seen.WriteString(chunk.Raw)
+		e.WriteString(chunk.Raw)
 		if chunk.End == d.OutputTotal() {
 			break
 		}
 	}
-	return seen.String()
+	return strings.Join(rowsOf(e), "\n") + "\n"
 }
 
 // exit waits for the client's end and requires an exit code.

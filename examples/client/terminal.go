@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -28,11 +29,29 @@ type shownTerminal struct {
 	command string // as last printed; changed with screen.printing held
 
 	unfinished string // the line that the command has not ended, for its row; screen.printing guards it
+
+	pty                 *ptyScreen // or nil
+	ptyColumns, ptyRows int        // screen.printing guards them
+}
+
+// editor makes lines of the output of a command.
+type editor interface {
+	add(output string) (lines string)
+	unfinished() string
+	end() (lines string)
 }
 
 // follow prints a terminal's output as it arrives. It does not wait for it.
 func (s *screen) follow(t *acpterm.Terminal) {
 	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t), began: time.Now()}
+	if size := t.Info().Size; size != nil && t.HasPTY() && !t.Attached() {
+		var answers io.Writer
+		if s.attended {
+			answers = t
+		}
+		shown.ptyColumns, shown.ptyRows = size.Columns, size.Rows
+		shown.pty = newPTYScreen(size.Columns, size.Rows, s.colours, answers)
+	}
 	shown.printCommand()
 	s.begin(shown)
 	s.following.Go(func() {
@@ -51,6 +70,10 @@ func (s *screen) printEnd(t *shownTerminal, text string) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.running = slices.DeleteFunc(s.running, func(other *shownTerminal) bool { return other == t })
+	if s.typist != nil && s.typist.target == t {
+		s.leave()
+		s.showRows()
+	}
 	if len(s.running) == 0 {
 		s.hideRows()
 	}
@@ -92,7 +115,10 @@ func (t *shownTerminal) printCommand() {
 
 // printOutput prints a terminal's output until it ends, and removes escape sequences except colours.
 func (t *shownTerminal) printOutput() {
-	editor := newLineEditor(t.screen.colours)
+	var editor editor = newLineEditor(t.screen.colours)
+	if t.pty != nil {
+		editor = t.pty
+	}
 	for chunk := range t.Follow(context.Background(), 0) {
 		if t.Attached() {
 			t.printCommand()

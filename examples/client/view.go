@@ -29,13 +29,13 @@ func listenForPage(address string) (*livePage, error) {
 	return &livePage{listener: listener}, nil
 }
 
-// serve shows a manager's terminals, and prints the address of the page. The page may stop them: only the user who runs
-// this program has the address.
-func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
+// serve shows a manager's terminals, and prints the address of the page. The page may stop them, and type into those
+// with a PTY if input is set: only the user who runs this program has the address.
+func (p *livePage) serve(m *acpterm.Manager, input bool, tell io.Writer) (err error) {
 	if p == nil {
 		return nil
 	}
-	if p.view, err = view.New(m, &view.Options{AllowStop: true}); err != nil {
+	if p.view, err = view.New(m, &view.Options{AllowStop: true, Input: input}); err != nil {
 		return err
 	}
 	p.server = p.view.Server()

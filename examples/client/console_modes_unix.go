@@ -60,12 +60,18 @@ func changeModes(tty *os.File, change func(*unix.Termios)) (undo func()) {
 
 // onSuspend calls before when the user suspends this process, and after when it continues.
 func onSuspend(before, after func()) {
-	suspends := make(chan os.Signal, 1)
+	suspends, continues := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(suspends, syscall.SIGTSTP)
+	signal.Notify(continues, syscall.SIGCONT)
 	go func() {
 		for range suspends {
 			before()
+			select {
+			case <-continues: // one from before
+			default:
+			}
 			syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+			<-continues // because other threads may run for a while after Kill
 			after()
 		}
 	}()

@@ -109,8 +109,9 @@ func run(opts options) error {
 	defer screen.end()
 	if opts.colour != colourNever && wantLive(os.Stdout) {
 		screen.goLive(os.Stdout)
-		screen.attended = opts.pty && hasTerminal()
+		screen.attended = hasTerminal()
 	}
+	screen.attended = screen.attended || opts.view != ""
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {

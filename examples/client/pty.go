@@ -45,21 +45,33 @@ type ptyScreen struct {
 	emulator *vt.Emulator
 	printed  []string // the first rows of the screen, as printed; more may have scrolled off
 	redrawn  bool     // the command has moved the cursor up
+
+	movedUp bool // by the last change of the cursor, which was
+	from    uv.Position
 }
 
 // newPTYScreen returns the screen of a terminal. What the terminal should answer to a query of the command, such as the
 // position of the cursor, is written to answers, if it is not nil.
 func newPTYScreen(columns, rows int, colours bool, answers io.Writer) *ptyScreen {
 	p := &ptyScreen{colours: colours, emulator: vt.NewEmulator(columns, rows)}
-	p.emulator.SetCallbacks(vt.Callbacks{CursorPosition: func(before, after uv.Position) {
-		p.redrawn = p.redrawn || after.Y < before.Y
-	}})
+	p.emulator.SetCallbacks(vt.Callbacks{CursorPosition: p.cursorMoved})
 	p.emulator.RegisterCsiHandler('b', func(params ansi.Params) bool {
 		n, _, _ := params.Param(0, 1)
 		return n > mostRepeated // ignored
 	})
 	go answer(p.emulator, answers)
 	return p
+}
+
+// cursorMoved notices that the command moves the cursor up. To scroll, the emulator moves it to the top and back.
+func (p *ptyScreen) cursorMoved(before, after uv.Position) {
+	if p.emulator.IsAltScreen() {
+		return
+	}
+	p.redrawn = p.redrawn || p.movedUp && after != p.from
+	if p.movedUp = after.Y < before.Y; p.movedUp {
+		p.from = before
+	}
 }
 
 // answer copies answers until the emulator is closed. It drops some if the command does not read.
@@ -90,6 +102,7 @@ func (p *ptyScreen) add(text string) (lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.emulator.WriteString(text)
+	p.redrawn = p.redrawn || p.movedUp
 	var b strings.Builder
 	if p.emulator.IsAltScreen() {
 		return ""
@@ -183,7 +196,7 @@ func (p *ptyScreen) resize(columns, rows int) {
 		p.emulator.WriteString(last + strings.Repeat("\n", off) + ansi.CursorPosition(at.X+1, at.Y-off+1))
 	}
 	p.emulator.Resize(columns, rows)
-	p.redrawn = redrawn
+	p.redrawn, p.movedUp = redrawn, false
 	for y, row := range p.rows()[:min(len(p.printed), rows)] {
 		p.printed[y] = row // without its end, on a smaller screen
 	}

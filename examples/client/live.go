@@ -32,6 +32,8 @@ const (
 	eraseBelow = "\x1b[J"
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
+	noWrap     = "\x1b[?7l" // a row that is too long, because the terminal was made smaller just then, is cut
+	wrap       = "\x1b[?7h"
 )
 
 // live holds the rows of running commands. screen.printing guards its fields.
@@ -46,6 +48,8 @@ type live struct {
 	echo     func()  // shows again what the user types
 	typist   *typist // or nil if no keys are read
 	attended bool    // the user can type into commands on a PTY
+
+	answering bool // a line is still being read that a withdrawn question began
 
 	columns, rows int // the terminal's size when they were last drawn
 }
@@ -198,7 +202,7 @@ func (s *screen) appendRows(to []byte) []byte {
 	}
 	rows = rows[:min(len(rows), max(1, s.rows-1))]
 	s.shown = append(s.shown[:0], bytes.Join(rows, []byte("\n"))...)
-	to = append(to, s.shown...)
+	to = append(append(append(to, noWrap...), s.shown...), wrap...)
 	to = append(to, '\r')
 	if len(rows) > 1 {
 		to = fmt.Appendf(to, "\x1b[%dA", len(rows)-1)

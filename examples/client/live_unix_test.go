@@ -179,3 +179,23 @@ func TestTypedWhileCommandsRun(t *testing.T) {
 	create()
 	require.NotContains(t, strings.Join(w.exit(exitTurnEnded), "\n"), "typed")
 }
+
+// The address of the page is below the running commands, with questions, and at the end.
+func TestTheAddressOfThePageStaysInSight(t *testing.T) {
+	for _, columns := range []int{40, 80, 200} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			goOn, create := file(t)
+			w := openWindow(t, columns, 40, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"),
+				"-view", "127.0.0.1:0", "-ask", "-prompt", "x")
+			w.await(`(?m)^\? watch at http:(.*\n)+\? Run (.*\n)*.*never:`)
+			w.press("y\r")
+			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: watch at http:`)
+			create()
+			w.await(`(?m)^client: the page stays at http:`)
+			w.press("\x03")
+			rows := w.exit(exitTurnEnded)
+			require.Equal(t, 2, count(rows, " at http:")-count(rows, "? watch"), "%q", rows)
+		})
+	}
+}

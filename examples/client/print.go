@@ -203,10 +203,11 @@ func (s *screen) hold() {
 	wait()
 }
 
-// resume prints the held text.
-func (s *screen) resume() {
+// resume prints the held text. answering says that the next line of the user is still read, so that no keys can be.
+func (s *screen) resume(answering bool) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
+	s.answering = answering
 	s.release()
 	s.showRows()
 }

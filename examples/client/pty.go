@@ -170,8 +170,8 @@ func (p *ptyScreen) unfinished() string {
 func (p *ptyScreen) end() (lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer p.emulator.Close()
-	p.emulator.WriteString("\x1b[?1049l") // which an interrupted program may have left out
+	defer p.emulator.InputPipe().(io.Closer).Close() // Close would race with Read
+	p.emulator.WriteString("\x1b[?1049l")            // which an interrupted program may have left out
 	var b strings.Builder
 	p.takeScrolled(&b)
 	rows := p.rows()

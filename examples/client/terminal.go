@@ -184,7 +184,7 @@ const leastReported = 100 * time.Millisecond
 func inWords(d time.Duration) string {
 	switch {
 	case d < time.Second && d%time.Second != 0:
-		return fmt.Sprintf("%d ms", max(d, 0).Round(time.Millisecond).Milliseconds())
+		return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
 	case d < time.Minute && d%time.Second == 0:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Minute:

@@ -35,7 +35,7 @@ type typist struct {
 
 // startTypist reads keys from the user's terminal, if a command is on a PTY.
 func (s *screen) startTypist() {
-	if s.typist != nil || s.newestPTY() == nil {
+	if s.typist != nil || s.answering || s.newestPTY() == nil {
 		return
 	}
 	tty, err := openTerminal()
@@ -83,7 +83,13 @@ func (s *screen) typingHint() string {
 	if t == nil || s.typist == nil {
 		return ""
 	}
-	return fmt.Sprintf("client: %c types into %s, a digit into the command of that number; %s", typeKey, t.name, leaveText)
+	others := ""
+	for _, other := range s.running {
+		if other != t && other.pty != nil {
+			others = ", a digit into another"
+		}
+	}
+	return fmt.Sprintf("client: %c types into %s%s; %s", typeKey, t.name, others, leaveText)
 }
 
 // readKeys obeys the user's keys until the reader is cancelled.

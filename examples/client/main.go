@@ -15,6 +15,10 @@
 // Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output. The kinds
 // are listed in print.go. No text of an agent or a command looks like a line of another kind.
 //
+// On a terminal, each running command has a row at the bottom with its unfinished line, such as a progress bar, and how
+// long it has been running. With NO_COLOR, CI or TERM=dumb, and in a pipe, the last state of such a line is printed
+// when it ends. With -pty, commands run on a PTY, and the user can type into them: the key t begins, and Ctrl-] leaves.
+//
 // The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
 // something. The client shows the colours of commands, as -color says, but no other escape sequences. The reason why a
 // command was denied is shown after "! ".

@@ -1,7 +1,8 @@
 package main
 
 // This file prints the lines that the user sees. Each begins with its kind, so that no text of an agent or a command
-// looks like a line of another kind. On a terminal, a long line has several rows, which begin with the kind and "| ".
+// looks like a line of another kind. On a terminal, a long line has several rows, which begin with the kind and, except
+// for messages and output, "| ".
 //
 //	>          the agent's message
 //	*          a tool call, or a permission; the agent's words are in quotes
@@ -9,7 +10,7 @@ package main
 //	[1] $      the first terminal's command
 //	[1] |      its output
 //	[1] !      the size of missed output
-//	[1] =      how it ended
+//	[1] =      how it ended, and how long it ran
 //	[agent 1]  the same for a command that the agent runs itself, as the agent reports it
 //	agent:     the agent's standard error
 //	client:    the client itself, on standard error

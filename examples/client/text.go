@@ -3,6 +3,9 @@ package main
 // This file turns text of agents and commands into lines that cannot steer the user's terminal. All output of commands
 // passes through it. Most text needs no change, so it avoids looking at each character: harmless returns such text
 // after a scan of its bytes, and appendLines copies whole lines unless they go to a terminal.
+//
+// columns is not the width of a library, which is exact for terminals that draw clusters of characters as it does. On
+// others, a row would be too long, and the terminal would begin another with text of the agent's choice.
 
 import (
 	"strings"

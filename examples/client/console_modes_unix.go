@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideTyping keeps a terminal from showing what the user types, and returns a function that undoes this. It does
-// nothing if another program is in the foreground.
+// hideTyping keeps a terminal from showing the user's keys, and returns a function that undoes this. It does nothing if
+// another program is in the foreground.
 func hideTyping(tty *os.File) (undo func()) {
 	return changeModes(tty, func(modes *unix.Termios) { modes.Lflag &^= unix.ECHO })
 }

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostUnfinished is the number of bytes kept of a line that is not finished. After that, the line is printed.
+	// mostUnfinished is the number of bytes kept of an unfinished line. After that, the line is printed.
 	mostUnfinished = 64 << 10
-	// mostColumns is the number of columns of a line in which the command moves the cursor. The line ends after that.
+	// mostColumns is the number of columns of a line if the command moves the cursor in it. The line ends after that.
 	mostColumns = 4 << 10
 	// mostSequence is the maximum length of an escape sequence that moves the cursor.
 	mostSequence = 32
@@ -47,7 +47,7 @@ func (e *lineEditor) controls() controls {
 	return dropControls
 }
 
-// add adds a piece of output and returns what can be printed: lines, which end with '\n', or a part of a very long line.
+// add adds a piece of output and returns the text to print: lines, which end with '\n', or a part of a very long line.
 func (e *lineEditor) add(text string) (lines string) {
 	text, e.sequence = cutSequence(e.sequence + text)
 	if strings.IndexByte(text, '\r') >= 0 && strings.Count(text, "\r") == strings.Count(text, "\r\n") {
@@ -110,7 +110,7 @@ func controlSequence(text string) (parameters string, final byte, ok bool) {
 	return "", 0, false
 }
 
-// movesCursor reports whether the text moves the cursor to the left, or erases what is there.
+// movesCursor reports whether the text moves the cursor to the left or erases there.
 func movesCursor(text string) bool {
 	if strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, '\b') >= 0 {
 		return true

@@ -5,7 +5,7 @@ package main
 // are removed before questions and at the end, and nothing of them stays.
 //
 // The cursor rests, hidden, at the beginning of the first of these rows. If the user changes the size of the terminal,
-// the terminal may break the rows anew, but the cursor stays there, so everything below it can be erased. The rows are
+// the terminal may break the rows again, but the cursor stays there, so everything below it can be erased. The rows are
 // redrawn ten times per second if they have changed.
 
 import (
@@ -32,20 +32,20 @@ const (
 	eraseBelow = "\x1b[J"
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
-	noWrap     = "\x1b[?7l" // a row that is too long, because the terminal was made smaller just then, is cut
+	noWrap     = "\x1b[?7l" // cut rows that are too long because the terminal has just become smaller
 	wrap       = "\x1b[?7h"
 )
 
 // live holds the rows of running commands. screen.printing guards its fields.
 type live struct {
-	terminal *os.File         // nil if there are no such rows
+	terminal *os.File         // nil if running commands have no rows
 	running  []*shownTerminal // oldest first
 	page     string           // the address of the live page, or ""
 	drawn    bool
 	open     []byte // the row of an unfinished line of the agent's, above the other rows
 	shown    []byte // the rows as last drawn
 	stop     chan struct{}
-	echo     func()  // shows again what the user types
+	echo     func()  // shows the user's keys again
 	typist   *typist // or nil if no keys are read
 	attended bool    // the user can type into commands on a PTY
 
@@ -60,7 +60,7 @@ func wantLive(out *os.File) bool {
 		enableColours(out)
 }
 
-// goLive gives running commands rows at the bottom of a terminal, to which the screen prints.
+// goLive gives running commands rows at the bottom of the terminal. The screen must print to it.
 func (s *screen) goLive(terminal *os.File) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
@@ -76,7 +76,7 @@ func (s *screen) goLive(terminal *os.File) {
 	})
 }
 
-// setPage sets the address of the live page, or "" if there is none. It is shown in the last row and with questions.
+// setPage sets the address of the live page, or "". It is shown in the last row and with questions.
 func (s *screen) setPage(url string) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
@@ -121,7 +121,7 @@ func (s *screen) showRows() {
 	s.terminal.Write(s.appendRows([]byte(eraseBelow)))
 }
 
-// hideTyping keeps the terminal from showing what the user types. If a command is on a PTY, each key is read at once.
+// hideTyping keeps the terminal from showing the user's keys. If a command is on a PTY, each key is read at once.
 func (s *screen) hideTyping() (undo func()) {
 	if s.typist != nil {
 		return awaitKeys(s.typist.tty)

@@ -155,7 +155,7 @@ func (s *screen) printLocked(c *column, prefix, text string) {
 	}
 }
 
-// endLine ends an unfinished line. There are no rows of running commands.
+// endLine ends an unfinished line. The rows of running commands must be hidden.
 func (s *screen) endLine(c *column) {
 	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
 		c.end = 0

@@ -5,6 +5,7 @@ package main
 // only printed lines, when the cursor is below them.
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -40,27 +41,52 @@ func (s *screen) ptySize() (columns, rows int) {
 // ptyScreen is the screen of a command on a PTY. It is safe for concurrent use.
 type ptyScreen struct {
 	colours bool
+	answers io.Writer // to queries of the command, or nil
 
 	mu       sync.Mutex
 	emulator *vt.Emulator
 	printed  []string // the first rows of the screen, as printed; more may have scrolled off
+	waiting  string   // rows that scrolled off because the screen was made smaller, and are not printed yet
 	redrawn  bool     // the command has moved the cursor up
 
 	movedUp bool // by the last change of the cursor, which was
 	from    uv.Position
 }
 
-// newPTYScreen returns the screen of a terminal. What the terminal should answer to a query of the command, such as the
-// position of the cursor, is written to answers, if it is not nil.
+// newPTYScreen returns the screen of a terminal. It writes the answers to the command's queries, for example for the
+// position of the cursor, to answers, which may be nil.
 func newPTYScreen(columns, rows int, colours bool, answers io.Writer) *ptyScreen {
-	p := &ptyScreen{colours: colours, emulator: vt.NewEmulator(columns, rows)}
+	p := &ptyScreen{colours: colours, answers: answers}
+	p.begin(columns, rows)
+	return p
+}
+
+// begin begins with an empty screen.
+func (p *ptyScreen) begin(columns, rows int) {
+	p.emulator, p.printed = vt.NewEmulator(columns, rows), nil
 	p.emulator.SetCallbacks(vt.Callbacks{CursorPosition: p.cursorMoved})
 	p.emulator.RegisterCsiHandler('b', func(params ansi.Params) bool {
 		n, _, _ := params.Param(0, 1)
 		return n > mostRepeated // ignored
 	})
-	go answer(p.emulator, answers)
-	return p
+	go answer(p.emulator, p.answers)
+}
+
+// close ends the goroutine of begin. Emulator.Close would race with it.
+func (p *ptyScreen) close() { p.emulator.InputPipe().(io.Closer).Close() }
+
+// write writes to the emulator. If the emulator panics, as some versions do for senseless sequences, write begins with
+// an empty screen.
+func (p *ptyScreen) write(text string) {
+	columns, rows := p.emulator.Width(), p.emulator.Height()
+	defer func() {
+		if recover() != nil {
+			p.close()
+			p.begin(columns, rows)
+			p.waiting += fmt.Sprintf("(%d bytes could not be drawn)\n", len(text))
+		}
+	}()
+	p.emulator.WriteString(text)
 }
 
 // cursorMoved notices that the command moves the cursor up. To scroll, the emulator moves it to the top and back.
@@ -101,12 +127,14 @@ func answer(from *vt.Emulator, to io.Writer) {
 func (p *ptyScreen) add(text string) (lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.emulator.WriteString(text)
+	p.write(text)
 	p.redrawn = p.redrawn || p.movedUp
 	var b strings.Builder
 	if p.emulator.IsAltScreen() {
 		return ""
 	}
+	b.WriteString(p.waiting)
+	p.waiting = ""
 	p.takeScrolled(&b)
 	if !p.redrawn {
 		for _, row := range p.rows()[len(p.printed):max(p.emulator.CursorPosition().Y, len(p.printed))] {
@@ -117,7 +145,7 @@ func (p *ptyScreen) add(text string) (lines string) {
 	return b.String()
 }
 
-// takeScrolled writes the rows that have scrolled off, except those that were printed before.
+// takeScrolled writes the rows that scrolled off, except those printed before.
 func (p *ptyScreen) takeScrolled(b *strings.Builder) {
 	for _, line := range p.emulator.Scrollback().Lines() {
 		row := p.harmless(line.Render())
@@ -166,13 +194,14 @@ func (p *ptyScreen) unfinished() string {
 	return ""
 }
 
-// end returns the rows that have not been printed, or have changed since.
+// end returns the rows not printed yet, and those changed since.
 func (p *ptyScreen) end() (lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer p.emulator.InputPipe().(io.Closer).Close() // Close would race with Read
-	p.emulator.WriteString("\x1b[?1049l")            // which an interrupted program may have left out
+	defer p.close()
+	p.write("\x1b[?1049l") // which an interrupted program may have left out
 	var b strings.Builder
+	b.WriteString(p.waiting)
 	p.takeScrolled(&b)
 	rows := p.rows()
 	for len(rows) > 0 && rows[len(rows)-1] == "" {
@@ -193,11 +222,15 @@ func (p *ptyScreen) resize(columns, rows int) {
 	at, redrawn := p.emulator.CursorPosition(), p.redrawn
 	if off := at.Y - (rows - 1); off > 0 { // the emulator would drop these rows
 		last := ansi.CursorPosition(1, p.emulator.Height())
-		p.emulator.WriteString(last + strings.Repeat("\n", off) + ansi.CursorPosition(at.X+1, at.Y-off+1))
+		p.write(last + strings.Repeat("\n", off) + ansi.CursorPosition(at.X+1, at.Y-off+1))
 	}
+	var b strings.Builder
+	p.takeScrolled(&b)
+	p.waiting += b.String()
 	p.emulator.Resize(columns, rows)
+	p.printed = p.printed[:min(len(p.printed), rows)]
 	p.redrawn, p.movedUp = redrawn, false
-	for y, row := range p.rows()[:min(len(p.printed), rows)] {
+	for y, row := range p.rows()[:len(p.printed)] {
 		p.printed[y] = row // without its end, on a smaller screen
 	}
 }

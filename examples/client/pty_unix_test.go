@@ -157,3 +157,18 @@ func TestPTYOfAnotherMachine(t *testing.T) {
 	c.exit(exitUsage)
 	require.Contains(t, c.stderr.String(), "-pty: cannot be used with -runner")
 }
+
+// Whatever a command prints, the rows of its PTY are harmless, and nothing panics.
+func FuzzPTY(f *testing.F) {
+	f.Add("\x1b[31mab\r\x1b[Kc日\b\n\t\x1b[2D\x1b[?1049h\x1b[5;2r\x1b[3A\x1bM\x1bc\x1b[2J\x1b[3J\x1b(0\x1b[6n", uint8(3), uint8(2))
+	f.Add("0\x1b[\x10;2r\x1bM", uint8(0), uint8(0)) // the emulator panics
+	f.Add("000\x1b[3J", uint8(0), uint8(2))
+	f.Fuzz(func(t *testing.T, text string, columns, rows uint8) {
+		p := newPTYScreen(int(columns)%20+1, int(rows)%10+1, true, nil)
+		half := len(text) / 2
+		lines := p.add(strings.ToValidUTF8(text[:half], "?")) + p.unfinished()
+		p.resize(int(rows)%20+1, int(columns)%10+1)
+		lines += p.add(strings.ToValidUTF8(text[half:], "?")) + string(p.harmless(p.unfinished())) + p.end()
+		require.Equal(t, lines, harmless(lines, keepColours))
+	})
+}

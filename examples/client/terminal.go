@@ -128,7 +128,9 @@ func (t *shownTerminal) printOutput() {
 			t.print(editor.end(), "")
 			t.screen.print(t.name+" ! ", "output replaced\n")
 		case chunk.Missed > 0:
-			t.print(editor.end(), "")
+			if t.pty == nil { // otherwise the screen goes on
+				t.print(editor.end(), "")
+			}
 			t.screen.print(t.name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
 		}
 		lines := editor.add(chunk.Text)

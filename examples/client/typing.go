@@ -26,7 +26,7 @@ type typist struct {
 	reader cancelreader.CancelReader
 	done   chan struct{} // closed when no key is read any more
 
-	target *shownTerminal // what the user types into, or nil
+	target *shownTerminal // receives the user's keys, or nil
 	input  chan []byte    // for target
 	stop   chan struct{}  // closed when the user leaves target
 	undo   func()         // restores the terminal's modes
@@ -164,7 +164,7 @@ func (s *screen) enter(t *typist, target *shownTerminal) {
 	go s.drawTyped(t, t.stop)
 }
 
-// leave takes the terminal back from the command, and prints what has been held.
+// leave takes the terminal back from the command, and prints the held text.
 func (s *screen) leave() {
 	t := s.typist
 	if t == nil || t.target == nil {

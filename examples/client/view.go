@@ -44,7 +44,7 @@ func (p *livePage) serve(m *acpterm.Manager, input bool, tell io.Writer) (err er
 	return nil
 }
 
-// url returns the address of the page, or "" if there is none.
+// url returns the address of the page, or "" without -view.
 func (p *livePage) url() string {
 	if p == nil {
 		return ""

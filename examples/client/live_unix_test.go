@@ -204,7 +204,7 @@ func TestTheAddressOfThePageStaysInSight(t *testing.T) {
 func TestTheTerminalIsAsBefore(t *testing.T) {
 	for name, play := range map[string]func(w *window, create func()){
 		"at the end":   func(w *window, create func()) { create() },
-		"interrupted":  func(w *window, create func()) { w.press("\x03") },
+		"interrupted":  func(w *window, create func()) { w.press("\x03"); w.await("cancelling"); w.press("\x03") },
 		"while typing": func(w *window, create func()) { w.press("t"); w.await("typing into"); create() },
 		"left while typing": func(w *window, create func()) {
 			w.press("t")
@@ -222,7 +222,7 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			goOn, create := file(t)
-			command := append([]string{"sh", "-c", `trap "" INT; "$@"; stty -a`, "sh"},
+			command := append([]string{"sh", "-c", `trap : INT; "$@"; stty -a`, "sh"},
 				clientCommand(part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-pty", "-prompt", "x")...)
 			w := openWindowWith(t, 120, 30, nil, command)
 			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: t types into \[1\]`)

@@ -112,11 +112,13 @@ func (w *window) resize(columns, rows int) {
 // exit waits for the end of the client with an exit code, and returns all rows.
 func (w *window) exit(code int) []string {
 	w.t.Helper()
-	for chunk := range w.Follow(w.t.Context(), w.at) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for chunk := range w.Follow(ctx, w.at) {
 		w.emulator.WriteString(chunk.Raw)
 		w.at = chunk.End
 	}
-	status, err := w.Wait(w.t.Context())
+	status, err := w.Wait(ctx)
 	require.NoError(w.t, err)
 	require.NotNil(w.t, status.ExitCode)
 	require.EqualValues(w.t, code, *status.ExitCode)

@@ -121,7 +121,8 @@ func movesCursor(text string) bool {
 			return false
 		}
 		text = text[begin:]
-		switch parameters, final, _ := controlSequence(text); final {
+		parameters, final, _ := controlSequence(text)
+		switch final {
 		case 'G', '`', 'D':
 			return true
 		case 'K':
@@ -129,7 +130,7 @@ func movesCursor(text string) bool {
 				return true
 			}
 		}
-		text = text[1:]
+		text = text[1+len(parameters):]
 	}
 }
 

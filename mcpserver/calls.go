@@ -3,12 +3,14 @@ package mcpserver
 // The calls of the tools.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -201,10 +203,42 @@ func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInpu
 ) {
 	ctx, done := c.within(ctx)
 	defer done()
+	if in.ID == endedCommands {
+		return c.releaseEnded(ctx)
+	}
 	if err := c.manager.Release(ctx, c.id, acpterm.TerminalID(in.ID)); err != nil {
 		return nil, releaseResult{}, advice(err)
 	}
 	return text("Released " + in.ID + "."), releaseResult(in), nil
+}
+
+// endedCommands is the id that means all commands that have ended. Models seldom release commands one by one.
+const endedCommands = "ended"
+
+func (c *session) releaseEnded(ctx context.Context) (*mcp.CallToolResult, releaseResult, error) {
+	var releases sync.WaitGroup
+	var mu sync.Mutex
+	released := 0
+	var failed error
+	for _, t := range c.manager.SessionTerminals(c.id) {
+		if state := t.State(); state != acpterm.StateEnded && state != acpterm.StateFailed {
+			continue
+		}
+		releases.Go(func() {
+			err := c.manager.Release(ctx, c.id, t.ID())
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				released++
+			}
+			failed = cmp.Or(failed, err)
+		})
+	}
+	releases.Wait()
+	if failed != nil {
+		return nil, releaseResult{}, advice(failed)
+	}
+	return text(fmt.Sprintf("Released the %d commands that had ended.", released)), releaseResult{endedCommands}, nil
 }
 
 func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.CallToolResult, listResult, error) {

@@ -68,8 +68,8 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, event := range events(n, tool, input) {
-		if item, ok := event["item"].(object); ok && input != nil && p.agent.tools != "" {
-			item["namespace"] = p.agent.tools
+		if item, ok := event["item"].(object); ok && input != nil && p.agent.namespace != "" {
+			item["namespace"] = p.agent.namespace
 		}
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], must(json.Marshal(event)))
 	}
@@ -121,8 +121,8 @@ func (a agentProgram) named() (names []string) {
 }
 
 func (a agentProgram) offered(tools []string) bool {
-	if a.tools != "" {
-		return slices.Contains(tools, a.tools)
+	if a.namespace != "" {
+		return slices.Contains(tools, a.namespace)
 	}
 	return slices.Contains(tools, a.prefix+"run")
 }

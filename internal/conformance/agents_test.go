@@ -12,13 +12,14 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,21 @@ import (
 
 // agentsVariable, set to anything, makes the test install and run the agents.
 const agentsVariable = "ACPTERM_TEST_AGENTS"
+
+func TestDocumentedConfigurationOfAgents(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mcp.md")
+	require.NoError(t, err)
+	for _, a := range agentPrograms {
+		for name, text := range a.documented {
+			require.Contains(t, string(page), name)
+			require.Contains(t, string(page), text)
+		}
+		for _, change := range []change{a.unasked, a.patience(time.Minute)} {
+			texts := strings.Join(slices.Collect(maps.Values(a.documented)), "")
+			require.Contains(t, texts, change.old, "the change of it has no effect")
+		}
+	}
+}
 
 func TestAgents(t *testing.T) {
 	bin := os.Getenv(agentsVariable)
@@ -160,20 +176,18 @@ func (r *agentRun) start(t *testing.T, place agentPlace, patience time.Duration)
 	a, home := r.player.agent, filepath.Join(r.base, "home")
 	model := httptest.NewServer(r.player)
 	t.Cleanup(model.Close)
-	r.write(t, a.files(agentSettings{
-		model: model.URL, patience: patience,
-		server: []string{"acpterm-mcp", "-root", ".", "-allow", "go ...", "-deny", "go env ..."},
-		env:    map[string]string{"GOCACHE": place.cache, "GOTOOLCHAIN": "local"},
-	}))
-	r.write(t, map[string]any{
-		"go.mod": "module example.com/server\n\ngo 1.26\n", "main.go": backgroundServer,
-		"broken/main.go": "package main\n\nfunc main() { missing() }\n",
+	r.write(t, a.files(patience, "-deny", "go env ..."))
+	r.write(t, map[string]string{
+		"~/.config/go/env": "GOCACHE=" + place.cache + "\nGOTOOLCHAIN=local\n",
+		"go.mod":           "module example.com/server\n\ngo 1.26\n",
+		"main.go":          backgroundServer,
+		"broken/main.go":   "package main\n\nfunc main() { missing() }\n",
 	})
 	out, err := os.Create(filepath.Join(r.base, "output"))
 	require.NoError(t, err)
 	defer out.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute) // otherwise nothing ends a hanging agent
-	r.cmd = exec.CommandContext(ctx, filepath.Join(place.bin, a.name), a.arguments...)
+	r.cmd = exec.CommandContext(ctx, filepath.Join(place.bin, a.name), a.arguments(model.URL)...)
 	r.cmd.Cancel = func() error { return syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = r.dir, out, out
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -188,13 +202,9 @@ func (r *agentRun) start(t *testing.T, place agentPlace, patience time.Duration)
 	t.Cleanup(func() { r.finish(t, cancel) })
 }
 
-// write writes files of the project, or those of the home directory. Contents that are no strings become JSON.
-func (r *agentRun) write(t *testing.T, files map[string]any) {
-	for name, content := range files {
-		text, ok := content.(string)
-		if !ok {
-			text = string(must(json.Marshal(content)))
-		}
+// write writes files of the project or, if their names begin with ~/, of the home directory.
+func (r *agentRun) write(t *testing.T, files map[string]string) {
+	for name, text := range files {
 		path := filepath.Join(r.dir, name)
 		if rest, ok := strings.CutPrefix(name, "~"); ok {
 			path = filepath.Join(r.base, "home", rest)

@@ -9,8 +9,8 @@ package conformance
 //	POST /v1/responses                                   of OpenAI
 //	POST /v1beta/models/<model>:streamGenerateContent    of Google
 //
-// Other requests get 404. The server is also the agents' proxy, so requests to other hosts get 404 too, and appear in the
-// test's log.
+// Other requests get 404. The server is also the agents' proxy, so requests to other hosts get 404 too, and appear in
+// the test's log.
 
 import (
 	"encoding/json"
@@ -36,8 +36,8 @@ type move struct {
 	want  string // a regular expression for the result that the model gets
 }
 
-// player is a model that makes moves, one after another, and then answers with a text. Claude Code gives its model these
-// tools only after a search, so the model searches for them first.
+// player is a model that makes moves, one after another, and then answers with a text. Claude Code gives its model
+// these tools only after a search, so the model searches for them first.
 type player struct {
 	agent  agentProgram
 	moves  []move

@@ -2,8 +2,8 @@
 
 package conformance
 
-// The agents of TestAgents, with the configuration that docs/mcp.md shows, and what they need for a scripted model and to
-// call tools without a user.
+// The agents of TestAgents, with the configuration that docs/mcp.md shows, and what they need for a scripted model and
+// to call tools without a user.
 
 import (
 	"encoding/json"

@@ -2,10 +2,11 @@
 
 package conformance
 
-// Real agents, unmodified from npm (pinned by testdata/agents), use acpterm-mcp as docs/mcp.md tells their users: Claude
-// Code, Codex, opencode and Gemini CLI, each as its own program without a user interface. A scripted model on loopback
-// decides what they do (agents_model_test.go), so they need neither a login nor a network. Their installation needs a
-// network for packages not in npm's cache, and 1.5 GB of temporary files.
+// Real agents, unmodified from npm (pinned by testdata/agents), use acpterm-mcp as docs/mcp.md tells their users:
+// Claude Code, Codex, opencode and Gemini CLI, each as its own program without a user interface. A scripted model on
+// loopback decides what they do (agents_model_test.go), so they need neither a login nor a network. Their installation
+// needs a network for packages not in npm's cache, and 1.5 GB of temporary files. On Linux, it includes the Node.js 22
+// that the agents run with.
 //
 //	ACPTERM_TEST_AGENTS=1 go test -v -run '^TestAgents$' ./internal/conformance
 //	ACPTERM_TEST_AGENTS=/path/to/node_modules/.bin ... uses an installation
@@ -81,8 +82,8 @@ const (
 	killed    = `ended by SIGTERM|"signal":"SIGTERM"`
 )
 
-// works makes the agent build a program, use it in the background, and ask for what is denied. A command still runs when
-// the agent ends.
+// works makes the agent build a program, use it in the background, and ask for what is denied. A command still runs
+// when the agent ends.
 func (a agentProgram) works(t *testing.T, place agentPlace) {
 	run := newAgentRun(t, a, []move{
 		{"run", object{"command": "go vet ./broken"}, failed},

@@ -227,8 +227,9 @@ func candidate(tool string, input object) object {
 	if input != nil {
 		part = object{"functionCall": object{"name": tool, "args": input}}
 	}
+	content := object{"role": "model", "parts": []object{part}}
 	return object{
-		"candidates":    []object{{"content": object{"role": "model", "parts": []object{part}}, "finishReason": "STOP"}},
+		"candidates":    []object{{"content": content, "finishReason": "STOP"}},
 		"usageMetadata": object{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
 	}
 }

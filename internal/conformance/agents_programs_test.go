@@ -16,9 +16,9 @@ type agentProgram struct {
 	name      string
 	arguments func(model string) []string
 	env       func(model string) []string
-	// documented has the configuration in docs/mcp.md, by the names of its files in the project or, with ~/, in the home
-	// directory. The test makes two changes to it: one lets the agent call the tools without a question, and the other
-	// one sets the longest time for a call.
+	// documented has the configuration in docs/mcp.md, by the names of its files in the project or, with ~/, in the
+	// home directory. The test makes two changes to it: one lets the agent call the tools without a question, and the
+	// other one sets the longest time for a call.
 	documented map[string]string
 	unasked    change
 	patience   func(time.Duration) change
@@ -54,8 +54,8 @@ func (a agentProgram) files(patience time.Duration, rules ...string) map[string]
 	return files
 }
 
-// serversJSON is the format that several agents share.
-const serversJSON = `{"mcpServers": {"acpterm": {"command": "acpterm-mcp", "args": ["-root", ".", "-allow", "go ..."]}}}`
+// servers is the format that several agents share.
+const servers = `{"mcpServers": {"acpterm": {"command": "acpterm-mcp", "args": ["-root", ".", "-allow", "go ..."]}}}`
 
 func inMilliseconds(patience time.Duration) change {
 	return change{`"acpterm": {`, `"acpterm": {"timeout": ` + asJSON(patience.Milliseconds()) + `, `}
@@ -71,7 +71,7 @@ var agentPrograms = []agentProgram{{
 		}
 	},
 	documented: map[string]string{
-		".mcp.json":             serversJSON,
+		".mcp.json":             servers,
 		".claude/settings.json": `{"permissions": {"deny": ["Bash"]}}`,
 	},
 	patience: inMilliseconds,
@@ -126,7 +126,7 @@ tool_timeout_sec = 600
 		return []string{"GEMINI_API_KEY=none", "GEMINI_CLI_TRUST_WORKSPACE=true", "GOOGLE_GEMINI_BASE_URL=" + model}
 	},
 	documented: map[string]string{
-		".gemini/settings.json":           serversJSON,
+		".gemini/settings.json":           servers,
 		"~/.gemini/policies/acpterm.toml": `rule = [{toolName = "run_shell_command", decision = "deny", priority = 100}]`,
 	},
 	settings: map[string]any{"~/.gemini/settings.json": object{

@@ -13,6 +13,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -224,7 +225,10 @@ func (r *agentRun) finish(t *testing.T, cancel func()) {
 	r.wait()
 	gone := func() bool { return len(processesWith(r.base)) == 0 }
 	if !assert.Eventually(t, gone, time.Minute, 20*time.Millisecond) {
-		t.Errorf("processes are left: %q", processesWith(r.base))
+		for _, process := range processesWith(r.base) {
+			t.Errorf("left: %s", process)
+			syscall.Kill(processID(process), syscall.SIGKILL)
+		}
 	}
 	_, err := r.visit()
 	assert.Error(t, err, "the server still answers")
@@ -269,18 +273,22 @@ func (r *agentRun) visit() (string, error) {
 // parentOfServer returns the process that has started acpterm-mcp.
 func (r *agentRun) parentOfServer(t *testing.T) int {
 	for _, process := range processesWith(r.base) {
-		entry, _, _ := strings.Cut(process, ":")
-		exe, _ := os.Readlink(filepath.Join(entry, "exe"))
-		if filepath.Base(exe) != "acpterm-mcp" {
-			continue
+		dir := fmt.Sprint("/proc/", processID(process))
+		if exe, _ := os.Readlink(dir + "/exe"); filepath.Base(exe) == "acpterm-mcp" {
+			stat, err := os.ReadFile(dir + "/stat")
+			require.NoError(t, err)
+			_, rest, _ := strings.Cut(string(stat), ") ")
+			return must(strconv.Atoi(strings.Fields(rest)[1]))
 		}
-		stat, err := os.ReadFile(filepath.Join(entry, "stat"))
-		require.NoError(t, err)
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		return must(strconv.Atoi(strings.Fields(rest)[1]))
 	}
 	require.Fail(t, "there is no acpterm-mcp")
 	return 0
+}
+
+// processID returns the id of a process that processesWith has found.
+func processID(found string) int {
+	name, _, _ := strings.Cut(strings.TrimPrefix(found, "/proc/"), ":")
+	return must(strconv.Atoi(name))
 }
 
 const backgroundServer = `package main

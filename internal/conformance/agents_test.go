@@ -96,7 +96,7 @@ func (a agentProgram) works(t *testing.T, place agentPlace) {
 		{"run", object{"command": "touch denied"}, `(?s)` + a.refusal + `.*another way`},
 		{"run", object{"command": "go env -w GOFLAGS=-x"}, `(?s)denied .rule .*go env .*another way`},
 		{"list", object{}, `go run \.`},
-		{"run", object{"command": "go run .", "wait_ms": 0}, runs},
+		{"run", object{"command": "go run . stubborn", "wait_ms": 0}, runs},
 		{"wait", object{"id": theID, "until": "listening"}, `listening on 127\.0\.0\.1:\d+`},
 	})
 	run.player.before = func(n int) {
@@ -145,7 +145,7 @@ func (a agentProgram) isKilled(t *testing.T, place agentPlace) {
 
 // busy starts the agent, and returns during a call, whose command runs.
 func (a agentProgram) busy(t *testing.T, place agentPlace) *agentRun {
-	run := newAgentRun(t, a, []move{{"run", object{"command": "go run .", "wait_ms": 600_000}, ""}})
+	run := newAgentRun(t, a, []move{{"run", object{"command": "go run . stubborn", "wait_ms": 600_000}, ""}})
 	run.start(t, place, 10*time.Minute)
 	require.Eventually(t, func() bool {
 		said, _ := run.visit()
@@ -297,9 +297,14 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func main() {
+	if len(os.Args) > 1 {
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
 		err = os.WriteFile("address", []byte(l.Addr().String()), 0o600)

@@ -83,8 +83,8 @@ const (
 	killed    = `ended by SIGTERM|"signal":"SIGTERM"`
 )
 
-// works makes the agent build a program, use it in the background, and ask for what is denied. A command still runs
-// when the agent ends.
+// works makes the agent build a program, use it in the background, and ask for what is denied. A command that
+// ignores SIGTERM still runs when the agent ends.
 func (a agentProgram) works(t *testing.T, place agentPlace) {
 	run := newAgentRun(t, a, []move{
 		{"run", object{"command": "go vet ./broken"}, failed},

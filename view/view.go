@@ -47,10 +47,11 @@
 //
 // Any page from the same server can embed a single terminal as a custom element:
 //
-//	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
+//	<script type="module" src="/<token>/bundle/<version>/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
-// These paths are returned by View.ScriptPath and View.TerminalPath. The element can be used with a strict content
+// These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
+// /<token>/assets/acp-terminal.js, where it is readable and imports some twenty others. The element can be used with a strict content
 // security policy, since it does not use any inline scripts or styles and only needs script-src, style-src and
 // connect-src for its server. The element is not affected by the page's styles. By default, its colours follow the
 // system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page can
@@ -88,8 +89,9 @@
 //
 // # Terminals with a PTY
 //
-// If a terminal has a PTY, it is shown with its own number of columns and rows, which are updated when Terminal.Resize
-// is called. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
+// If a terminal has a PTY, it is shown with its own number of columns and rows, scaled to the pane. Both are updated
+// when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on the terminal or types resizes it
+// to fill the pane, until another page does. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
 // any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard, mouse tracking, focus
 // reports and requests for an answer are ignored. In particular, this means that the page never responds to a command
 // on its own.
@@ -97,7 +99,8 @@
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
 // to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.
 // Control V pastes text after removing any control characters. If the command has requested bracketed paste (mode
-// 2004), the pasted text is bracketed. Control Shift Enter turns typing off and on again. While typing is off, pressing
+// 2004), the pasted text is bracketed. Touch devices and narrow pages have buttons for Control, Escape, Tab and the
+// arrow keys. Control Shift Enter turns typing off and on again. While typing is off, pressing
 // Tab moves the focus out of the terminal. Each request results in a single Terminal.Write and therefore in a single
 // acpterm.InputEvent, which contains the number of bytes but not the text itself.
 package view
@@ -128,7 +131,7 @@ type Options struct {
 	// AllowStop allows the page to stop commands.
 	AllowStop bool
 
-	// Input allows users to type into terminals with a PTY. Input from a single page is written in the order it was
+	// Input allows users to type into terminals with a PTY, and to resize them. Input from a single page is written in the order it was
 	// sent. If several pages are typing into the same terminal, their requests are written one at a time and are never
 	// interleaved. Input to one terminal never waits for input to another. If a command is not reading its input, up to
 	// 256 KiB will be queued. After that, pages must retry.
@@ -191,6 +194,7 @@ type View struct {
 	cancel  context.CancelFunc
 	first   *Source
 	typed   inputs
+	version string   // of the bundle
 	assets  sync.Map // asset by file
 
 	mu      sync.Mutex
@@ -243,6 +247,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.options)
+	v.version = bundleVersion()
 	v.mux = v.routes()
 	v.first = v.Add(m, "")
 	return v, nil
@@ -275,8 +280,9 @@ func (v *View) Close() error {
 // Path returns the URL path of the page, "/<token>/". The path should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>.
-func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
+// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>. It changes with
+// the version of the view, because browsers keep the file without asking again.
+func (v *View) ScriptPath() string { return v.Path() + "bundle/" + v.version + "/acp-terminal.js" }
 
 // TerminalPath returns the src attribute for an <acp-terminal> element that shows a terminal of the manager passed to
 // New. The path is relative to the root of the handler. It can also be opened directly in a browser.
@@ -297,14 +303,16 @@ func (v *View) URL(addr net.Addr) string {
 // routes returns the handlers of the paths below the token.
 func (v *View) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", v.page("index.html"))
-	mux.HandleFunc("GET /terminals/{key}", v.page("terminal.html"))
+	mux.HandleFunc("GET /{$}", v.serveList)
+	mux.HandleFunc("GET /terminals/{key}", v.serveTerminal)
+	mux.HandleFunc("GET /bundle/{version}/{file}", v.serveBundle)
 	mux.HandleFunc("GET /assets/{file...}", v.serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
+	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)
 	return mux
 }
 

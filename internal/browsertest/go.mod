@@ -5,9 +5,11 @@ go 1.26.0
 require (
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
+	github.com/andybalholm/brotli v1.3.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/coder/websocket v1.8.15
+	github.com/evanw/esbuild v0.28.2
 	github.com/stretchr/testify v1.12.1
 )
 

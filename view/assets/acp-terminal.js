@@ -2,21 +2,23 @@
 //
 // Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
 // see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
-// bytes), following. Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the
-// row as its detail, after each change of the row. The default height is 24rem. The user can type while the screen has
-// the focus and row.input is true.
+// bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(),
+// find(text), earlier(), later(), openFind(), name(row). Events: "status", with the row as its detail, after each
+// change of the row. The default height is 24rem. The user can type while the screen has the focus and row.input is
+// true.
 
 import { Terminal } from './xterm/xterm.mjs'
-import { SearchAddon } from './xterm/addon-search.mjs'
 import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
-import { fit, fontSize } from './fit.js'
+import { fit, fontSize, sizeOf } from './fit.js'
 import { History } from './history.js'
 import { textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
-import { isForCommand, isToggle, listen, sender } from './typing.js'
+import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
+import { KeyBar } from './keys.js'
 import { makeInert } from './inert.js'
+import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
@@ -39,16 +41,21 @@ class AcpTerminal extends HTMLElement {
   static observedAttributes = ['src', 'theme']
 
   row = null
+  first = ''
   missed = 0
   #parts = null
   #xterm = null
-  #search = null
+  #search = null // loaded on first use
   #connection = null // an AbortController for the current src
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
+  #tried = false // the connection has been open or has failed
   #written = false // output has been written
   #send = null // sends typed text to the current src
+  #resizer = null // of the current src
+  #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
+  #named = null // the number of a row, and the name of its session
   #typed = 0 // the number of the last row that accepted input
   #stopProblem = '' // the reason why the last stop request had no effect
   #paused = false // the user has turned typing off, so that Tab leaves
@@ -107,6 +114,12 @@ class AcpTerminal extends HTMLElement {
     else this.#connect()
   }
 
+  // name shows the name that a session has in the list. The stream of an ended command does not tell a later one.
+  name({ number, session }) {
+    this.#named = { number, session }
+    if (this.row?.number === number && this.row.session !== session) this.#showStatus(Date.now() + this.#clockOffset, this.row)
+  }
+
   openFind() {
     if (this.#parts && !this.#parts.findButton.hidden) this.#toggleFind(true)
   }
@@ -145,8 +158,9 @@ class AcpTerminal extends HTMLElement {
   // find selects the next or the previous match of a text in all retained output. It resolves to whether a match
   // exists.
   async find(text, backwards = false, incremental = false) {
-    if (!this.#search) return false
+    if (!this.#xterm) return false
     const { signal } = this.#connection
+    if (!await this.#loadSearch(signal) || signal.aborted) return false
     let found = this.#findHere(text, backwards, incremental)
     if (!text || !this.#partial || this.#moving) return found.any
     const history = await this.#readOrSay(signal)
@@ -165,6 +179,25 @@ class AcpTerminal extends HTMLElement {
     const mark = this.#shown.marks.get(backwards ? section + 1 : section)
     this.#select(mark && { start: { x: 0, y: mark.line }, end: { x: 1, y: mark.line } })
     return this.#findHere(text, backwards, !backwards).any
+  }
+
+  // loadSearch loads the search, which few users need. It reports whether the screen of the signal has it.
+  async #loadSearch(signal) {
+    if (this.#search) return true
+    try {
+      const { SearchAddon } = await import('./xterm/addon-search.mjs')
+      if (signal.aborted) return false
+      if (this.#search) return true // loaded meanwhile
+      this.#xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
+    } catch {
+      this.#say('Find cannot be loaded; the connection is lost.', signal)
+      return false
+    }
+    this.#search.onDidChangeResults(results => {
+      this.#results = results
+      this.#showCount()
+    })
+    return true
   }
 
   // findHere searches only the screen. before is the previous selection. further means that the match is beyond it, in
@@ -273,18 +306,26 @@ class AcpTerminal extends HTMLElement {
   async #open() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
     const p = this.#parts = build(root)
+    p.keys = new KeyBar({
+      onKey: text => { if (this.#typing) this.#type(text) },
+      application: () => this.#xterm.modes.applicationCursorKeysMode,
+    })
+    p.box.insertBefore(p.keys.element, p.typing)
     const stopped = p.stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
-    await Promise.all(p.styles.map(link => new Promise(resolve => {
-      link.onload = link.onerror = resolve
-    })))
+    const styled = addSheets(root)
+    p.sheets = [...root.adoptedStyleSheets]
+    await styled
     if (stopped.signal.aborted) return
 
     const resized = new ResizeObserver(() => { this.#fit(); this.#showMore() })
     resized.observe(p.screen)
     stopped.signal.addEventListener('abort', () => resized.disconnect())
     on(p.screen, 'mousedown', () => this.#pause(false))
-    on(p.screen, 'focusin', () => this.#showTyping())
+    on(p.screen, 'focusin', () => {
+      this.#showTyping()
+      this.#decideSize()
+    })
     on(p.screen, 'focusout', () => this.#pause(false))
     on(p.typing, 'click', () => this.#xterm?.focus())
     let touched = 0
@@ -317,6 +358,15 @@ class AcpTerminal extends HTMLElement {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
       p.reader.setAttribute('aria-pressed', pressed)
       if (this.#xterm) this.#xterm.options.screenReaderMode = pressed
+    })
+    on(p.full, 'click', () => {
+      if (document.fullscreenElement === this) document.exitFullscreen()
+      else this.requestFullscreen().catch(() => this.#say('The browser does not allow the full screen'))
+    })
+    on(this, 'fullscreenchange', () => {
+      const full = document.fullscreenElement === this
+      p.full.setAttribute('aria-pressed', full)
+      if (full) navigator.keyboard?.lock?.(['Escape']).catch(() => {}) // for the command; a long press leaves
     })
     on(p.wrap, 'click', () => {
       p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
@@ -361,7 +411,7 @@ class AcpTerminal extends HTMLElement {
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = this.#makeTerminal(80)
-    xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
+    this.#search = null
     linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
@@ -369,12 +419,8 @@ class AcpTerminal extends HTMLElement {
       this.#scroll(event.deltaY, () => {})
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
-    listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
+    listen(xterm, { typing: () => this.#typing, onText: text => this.#type(p.keys.apply(text)) })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
-    this.#search.onDidChangeResults(results => {
-      this.#results = results
-      this.#showCount()
-    })
     this.#fit()
     this.#showTyping()
   }
@@ -411,13 +457,15 @@ class AcpTerminal extends HTMLElement {
     this.#gap = this.#moving = false
     this.missed = 0
     this.#stopProblem = ''
-    this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
+    this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.toEnd.hidden = p.more.hidden = p.copyCommand.hidden = true
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
-    this.#online = this.#paused = this.#written = false
+    this.#online = this.#tried = this.#paused = this.#written = false
+    this.#size = null
+    p.keys.element.hidden = true
     p.cut.hidden = true
     p.whole.hidden = true
     this.#typed = 0
@@ -430,7 +478,35 @@ class AcpTerminal extends HTMLElement {
   }
 
   #fit() {
-    if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
+    if (!this.#xterm?.element) return
+    const { screen, wrap } = this.#parts
+    if (this.#size) this.#askSize()
+    screen.classList.toggle('fills', !!this.#size)
+    const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
+    wrap.hidden = !narrow || screen.classList.contains('unused')
+  }
+
+  // type sends a text to the command.
+  #type(text) {
+    if (!this.#size) this.#decideSize()
+    this.#xterm.scrollToBottom()
+    this.#send(text)
+  }
+
+  // decideSize makes the PTY as large as this pane, because the user types here.
+  #decideSize() {
+    if (!this.#typing) return
+    this.#askSize()
+    this.#fit()
+  }
+
+  // askSize asks for the size of this pane.
+  #askSize() {
+    const size = this.#typing && sizeOf(this.#xterm, this.#parts.screen)
+    if (!size) return
+    const { columns, rows } = this.#size ?? this.row
+    if (size.columns !== columns || size.rows !== rows) this.#resizer.ask(size)
+    this.#size = size
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
@@ -485,8 +561,9 @@ class AcpTerminal extends HTMLElement {
       : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.#typing
+    p.keys.element.hidden = !this.#typing
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
-    p.typing.hidden = !could
+    p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.#typing)
     if (p.typing.textContent !== text) p.typing.textContent = text
   }
@@ -516,9 +593,12 @@ class AcpTerminal extends HTMLElement {
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
+    this.#resizer = resizer(`${src}/size`, signal)
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
+    const { first } = this
+    this.first = ''
     await follow(`${src}/output`, {
-      signal,
+      signal, first,
       onEvent: event => {
         if (signal.aborted) return
         if (event.type !== 'status') return this.#write(event.data, signal)
@@ -546,6 +626,7 @@ class AcpTerminal extends HTMLElement {
   #setOnline(online) {
     const p = this.#parts
     this.#online = online
+    this.#tried = true
     if (online) delete p.box.dataset.offline
     else p.box.dataset.offline = ''
     p.stop.disabled = !online
@@ -569,7 +650,7 @@ class AcpTerminal extends HTMLElement {
     if (this.#shown || this.#moving) return // the live output is read again after the window
     if (replaced) {
       this.#xterm.reset() // nothing is queued, because each write is awaited
-      this.#search.clearDecorations()
+      this.#search?.clearDecorations()
       this.#parts.findCount.textContent = ''
       this.missed = 0
       text = `\x18\x1b\\${text}` // earlier output may end within an escape sequence
@@ -601,10 +682,15 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     const before = this.row
     this.#clockOffset = now - Date.now()
+    if (this.#named?.number === row.number) row = { ...row, session: this.#named.session }
     this.row = row
     this.dataset.state = row.state
     if (before?.number !== row.number) this.#setKind()
-    else if (before.columns !== row.columns || before.rows !== row.rows) this.#fit()
+    else if (before.columns !== row.columns || before.rows !== row.rows) {
+      const mine = this.#resizer.asking || row.columns === this.#size?.columns && row.rows === this.#size.rows
+      if (!mine) this.#size = null // another viewer types
+      this.#fit()
+    }
     p.box.dataset.tone = tone(row)
     if (p.command.textContent !== commandOf(row)) {
       p.command.textContent = commandOf(row)
@@ -621,7 +707,7 @@ class AcpTerminal extends HTMLElement {
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused
-    p.wrap.hidden = unused || !!row.pty
+    if (unused) p.wrap.hidden = true
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
@@ -699,8 +785,6 @@ function notRun(row) {
 function build(root) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
-  const link = href => element('link', { rel: 'stylesheet', href: new URL(href, import.meta.url).href })
-  p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.more = button('', { class: 'more', hidden: true })
@@ -711,7 +795,8 @@ function build(root) {
   p.problem = element('p', { class: 'note problem', role: 'alert' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
-  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'false', title: 'Wrap long lines to the width of the window' })
+  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
+  p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
   p.copy = button('Copy')
   p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   p.cutText = element('span')
@@ -733,12 +818,12 @@ function build(root) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more, p.copyCommand),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.stop),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.full, p.stop),
       p.numbers, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd),
     p.typing)
-  root.replaceChildren(...p.styles, p.box)
+  root.replaceChildren(p.box)
   return p
 }
 

@@ -12,10 +12,12 @@ const shapes = { good: '✓', bad: '✗', denied: '⊘', stopped: '■', ended: 
 let clockOffset = 0
 let online = false
 let shown = null // the <acp-terminal>
+const first = JSON.parse(part('first').textContent) // what the streams would begin with; see first.go
 
 follow('events', {
   signal: new AbortController().signal,
   background: true, // for the title and notifications
+  first: first.table,
   onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
     const added = changed.filter(show)
@@ -87,7 +89,7 @@ function show(row) {
   item.command.title = commandOf(row)
   item.outcome.textContent = outcome(row)
   showTime(row)
-  if (another && shown?.dataset.key === row.key) open(row.key)
+  if (shown?.dataset.key === row.key) another ? open(row.key) : shown.name(row)
   return !known
 }
 
@@ -173,6 +175,8 @@ function choose() {
 function open(key) {
   if (!shown) part('terminal').append(shown = document.createElement('acp-terminal'))
   shown.dataset.key = key
+  shown.first = first.key === key ? first.output : ''
+  first.key = '' // only once, because it gets old
   shown.setAttribute('src', `terminals/${encodeURIComponent(key)}`)
 }
 

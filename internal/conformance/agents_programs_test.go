@@ -29,6 +29,7 @@ type agentProgram struct {
 	shell      string // the agent's own tool, which the configuration turns off
 	structured bool   // the model gets the structured result instead of the text
 	refusal    string // the reason that the model gets if a command needs the user's approval
+	hasty      bool   // in the end, the agent kills acpterm-mcp before it can surely kill a command that ignores SIGTERM
 	gaveUp     string // the error that the model gets if a call takes longer than 5 seconds
 }
 
@@ -97,7 +98,7 @@ tool_timeout_sec = 600
 	patience: func(patience time.Duration) change {
 		return change{"sec = 600", "sec = " + asJSON(patience.Seconds())}
 	},
-	namespace: "mcp__acpterm", shell: "exec_command", structured: true,
+	namespace: "mcp__acpterm", shell: "exec_command", structured: true, hasty: true,
 	refusal: "the user denied it", gaveUp: "timed out awaiting tools/call after 5s",
 }, {
 	name:      "opencode",

@@ -86,6 +86,10 @@ const (
 // works makes the agent build a program, use it in the background, and ask for what is denied. A command that
 // ignores SIGTERM still runs when the agent ends.
 func (a agentProgram) works(t *testing.T, place agentPlace) {
+	last := "go run . stubborn"
+	if a.hasty {
+		last = "go run ."
+	}
 	run := newAgentRun(t, a, []move{
 		{"run", object{"command": "go vet ./broken"}, failed},
 		{"run", object{"command": "go build -o server . && go version server"}, succeeded},
@@ -96,7 +100,7 @@ func (a agentProgram) works(t *testing.T, place agentPlace) {
 		{"run", object{"command": "touch denied"}, `(?s)` + a.refusal + `.*another way`},
 		{"run", object{"command": "go env -w GOFLAGS=-x"}, `(?s)denied .rule .*go env .*another way`},
 		{"list", object{}, `go run \.`},
-		{"run", object{"command": "go run . stubborn", "wait_ms": 0}, runs},
+		{"run", object{"command": last, "wait_ms": 0}, runs},
 		{"wait", object{"id": theID, "until": "listening"}, `listening on 127\.0\.0\.1:\d+`},
 	})
 	run.player.before = func(n int) {

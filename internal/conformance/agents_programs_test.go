@@ -29,7 +29,7 @@ type agentProgram struct {
 	shell      string // the agent's own tool, which the configuration turns off
 	structured bool   // the model gets the structured result instead of the text
 	refusal    string // the reason that the model gets if a command needs the user's approval
-	hasty      bool   // in the end, the agent kills acpterm-mcp before it can surely kill a command that ignores SIGTERM
+	hasty      bool   // the agent kills acpterm-mcp before a command that ignores SIGTERM is surely gone
 	gaveUp     string // the error that the model gets if a call takes longer than 5 seconds
 }
 

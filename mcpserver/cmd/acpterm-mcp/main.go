@@ -70,8 +70,8 @@ func main() {
 // say prints a message. It may quote the agent, or a remote machine.
 func say(text string) { fmt.Fprintln(os.Stderr, "acpterm-mcp: "+display.Visible(text, 4<<10)) }
 
-// interruptGrace is how long commands may take to end after an interrupt. Claude Code sends SIGTERM 100 ms after SIGINT,
-// and Codex SIGKILL 150 ms after SIGTERM, which would leave the commands behind.
+// interruptGrace is how long commands may take to end after an interrupt. Claude Code sends SIGTERM 100 ms after
+// SIGINT, and Codex SIGKILL 150 ms after SIGTERM, which would leave the commands behind.
 const interruptGrace = 50 * time.Millisecond
 
 // run serves one MCP session on standard input and output. When it returns, nothing that it started is left.

@@ -13,7 +13,10 @@ import (
 // The page shows the script of a shell, and quotes arguments as a shell understands them.
 func TestCommandAsShown(t *testing.T) {
 	t.Parallel()
-	v := newViewer(t, made(t, acptermtest.Commands{"make": acptermtest.Block}, acpterm.Options{
+	v := newViewer(t, made(t, acptermtest.Commands{
+		"sh": acptermtest.Block, "/bin/bash": acptermtest.Block, "bash": acptermtest.Block, "python3": acptermtest.Block,
+		"echo": acptermtest.Block,
+	}, acpterm.Options{
 		Policy: policy(func(acpterm.Proposal) acpterm.Decision { return acpterm.Decision{Verdict: acpterm.VerdictDeny} }),
 	}), view.Options{})
 	tests := []struct {

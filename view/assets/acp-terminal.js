@@ -428,7 +428,7 @@ class AcpTerminal extends HTMLElement {
     const some = n => n.toLocaleString('en')
     const first = this.#numbers.of(0), last = this.#numbers.last
     const total = this.#shown ? this.#shown.history.lines : last
-    const text = pty ? `The last ${some(scrollback)} lines. “Open as text” has what is kept.`
+    const text = pty ? `Only the last ${some(scrollback)} lines are here. “Open as text” has what is kept.`
       : first && last ? `Lines ${some(first)}–${some(last)} of ${some(total)}` : `The last ${some(scrollback)} lines`
     if (p.cutText.textContent !== text) p.cutText.textContent = text
   }

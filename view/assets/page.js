@@ -195,7 +195,7 @@ function makeTerminal() {
   const terminal = document.createElement('acp-terminal')
   terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}:L${detail}`))
   terminal.addEventListener('connection', event => {
-    event.preventDefault() // shown above the list
+    if (part('connection').checkVisibility()) event.preventDefault() // shown above the list, not twice
     sayConnection('terminal', { lost: 'lost', busy: 'busy' }[event.detail])
   })
   return terminal

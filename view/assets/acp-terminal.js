@@ -53,6 +53,7 @@ class AcpTerminal extends HTMLElement {
   #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
   #written = false // output has been written
+  #visible = false // the screen has been fitted to its pane
   #send = null // sends typed text to the current src
   #typed = 0 // the number of the last row that accepted input
   #stopProblem = '' // the reason why the last stop request had no effect
@@ -252,6 +253,8 @@ class AcpTerminal extends HTMLElement {
   async #toFirstError() {
     await this.#unfold()
     const { signal } = this.#connection
+    await this.#loaded.promise
+    if (signal.aborted) return
     if (this.#partial) {
       const history = await this.#readOrSay(signal)
       if (!history) return
@@ -625,7 +628,7 @@ class AcpTerminal extends HTMLElement {
     this.#xterm?.dispose()
     this.#xterm = this.#search = this.#numbers = this.#history = this.#shown = null
     this.#headings = []
-    this.#gap = this.#moving = this.#written = false
+    this.#gap = this.#moving = this.#written = this.#visible = false
     this.missed = this.#counted = this.#toLoad = 0
     this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
     p.gutter.textContent = ''
@@ -645,9 +648,23 @@ class AcpTerminal extends HTMLElement {
   #fit() {
     if (!this.#xterm?.element) return
     const { following } = this
+    const appears = !this.#visible && this.#parts.screen.clientHeight > 0
+    this.#visible = this.#parts.screen.clientHeight > 0
     fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
     this.#numbers?.fit()
-    if (following && !this.#shown) this.#xterm.scrollToBottom()
+    if (!following || this.#shown) return
+    this.#xterm.scrollToBottom()
+    if (appears) this.#stayAtEnd(this.#xterm)
+  }
+
+  // stayAtEnd scrolls to the end again after the next frames: when xterm.js appears, its scrollbar begins at the top.
+  #stayAtEnd(xterm, frames = 3) {
+    requestAnimationFrame(() => {
+      if (xterm !== this.#xterm || this.#shown) return
+      if (frames === 2) xterm.scrollLines(-1) // otherwise the scrollbar would not move
+      else xterm.scrollToBottom()
+      if (frames > 1) this.#stayAtEnd(xterm, frames - 1)
+    })
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
@@ -797,7 +814,7 @@ class AcpTerminal extends HTMLElement {
     if (this.#kind === 'pty' || !this.row || !this.row.dropped && this.#numbers.known) return
     try { // the number of the last line is that of all line ends, without the note about what is dropped
       const response = await fetch(`${this.getAttribute('src')}/text`, { signal })
-      const lines = response.ok ? (await response.text()).split('\n').length : 0
+      const lines = response.ok ? 1 + await lineEnds(response.body) : 0
       if (!signal.aborted && lines && !this.#shown) this.#numbers.start(this.row.dropped ? lines - 1 : lines)
       if (!signal.aborted) this.#showCut()
     } catch {} // no numbers without a connection
@@ -948,6 +965,16 @@ class AcpTerminal extends HTMLElement {
     if (signal?.aborted) return
     if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
   }
+}
+
+// lineEnds returns the number of line ends in a stream of bytes.
+async function lineEnds(stream) {
+  const reader = stream.getReader()
+  let count = 0
+  for (let read; !(read = await reader.read()).done;) {
+    for (let at = -1; (at = read.value.indexOf(10, at + 1)) >= 0;) count++
+  }
+  return count
 }
 
 // stateText returns the text for screen readers.

@@ -87,6 +87,7 @@ var inEach = []struct {
 	{"all that is kept can be read, found and copied", testWhole, false},
 	{"a copy has the tabs and the lines that the command wrote", testCopies, false},
 	{"a title and a notification tell of an end", testNotify, false},
+	{"titles and notifications say whose command it is", testWhose, false},
 	{"a long command is cut, and is a click away", testLongCommand, false},
 	{"several managers and names of sessions", testSources, false},
 	{"Control F, arrow keys and the theme, of the page", testKeys, false},

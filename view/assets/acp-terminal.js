@@ -1001,8 +1001,8 @@ function notRun(row) {
 function build(root, onMenu) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
-  const choice = (text, name, key) => button(text, {
-    class: 'choice', 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
+  const choice = (sign, name, key) => button('', {
+    class: 'choice', 'data-sign': sign, 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
   })
   const link = href => element('link', { rel: 'stylesheet', href: new URL(href, import.meta.url).href })
   p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]

@@ -3,7 +3,7 @@
 import './acp-terminal.js'
 import { Filter } from './filter.js'
 import { follow } from './stream.js'
-import { clock, commandOf, duration, element, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
+import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
 
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 760px)')
@@ -106,7 +106,7 @@ function show(row) {
 function notify(row) {
   if (!part('notify').checked || document.hasFocus() && !document.hidden) return
   const body = [outcome(row), duration(row.ended - row.started), ownerOf(row) || row.session].filter(Boolean).join(' · ')
-  const shown = new Notification(nameOf({ ...row, source: row.agent && row.source, named: false }), { body, tag: row.key })
+  const shown = new Notification(lineOf(row), { body, tag: row.key })
   shown.onclick = () => {
     focus()
     location.hash = row.key

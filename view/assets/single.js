@@ -7,8 +7,8 @@ terminal.setAttribute('src', location.pathname)
 terminal.addEventListener('status', ({ detail: row }) => {
   document.title = row.ended ? `${outcome(row)}: ${nameOf(row)}` : nameOf(row)
 })
-const lineOf = () => /^#L(\d+)$/.exec(location.hash)?.[1]
-if (lineOf()) terminal.setAttribute('line', lineOf())
-addEventListener('hashchange', () => { if (lineOf()) terminal.setAttribute('line', lineOf()) })
+const wanted = () => /^#L(\d+)$/.exec(location.hash)?.[1]
+if (wanted()) terminal.setAttribute('line', wanted())
+addEventListener('hashchange', () => { if (wanted()) terminal.setAttribute('line', wanted()) })
 terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#L${detail}`))
 document.querySelector('main').append(terminal)

@@ -37,12 +37,16 @@ export function commandOf(row) {
   return row.command || 'unnamed command'
 }
 
-// nameOf returns a row's command on one line, and whose it is, for a title or a notification, which do not show a badge.
-// For a command that the agent runs itself, the page knows only the agent's description.
-export function nameOf(row) {
+// lineOf returns a row's command on one line, for a title or a notification, which do not show a badge. For a command
+// that the agent runs itself, the page knows only the agent's description.
+export function lineOf(row) {
   const command = commandOf(row).split('\n', 1)[0]
-  const named = [row.agent ? `${runner(row)}: ${command}` : command, ownerOf(row)]
-  return named.filter(Boolean).join(' – ')
+  return row.agent ? `${runner(row)}: ${command}` : command
+}
+
+// nameOf is like lineOf, but also says whose command it is.
+export function nameOf(row) {
+  return [lineOf(row), ownerOf(row.agent ? { ...row, source: '' } : row)].filter(Boolean).join(' – ')
 }
 
 // ownerOf returns the names of a row's manager and session, or '' if they have none.

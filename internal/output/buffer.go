@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"weak"
 )
 
 const (
@@ -32,13 +33,14 @@ type Buffer struct {
 	keepHead int64 // number of first bytes that stay readable; never changes
 
 	mu       sync.Mutex
-	buf      []byte        // ring buffer: the byte at offset o is buf[o % len(buf)]
-	head     []byte        // the first bytes since the last Restart
-	end      int64         // offset after the last byte written, see Total
-	base     int64         // offset of the output's first byte since the last Restart, or 0
-	finished int64         // end at CommandEnded, or -1; while both are equal, an unfinished character is shown
-	closed   bool          // the output is complete
-	wake     chan struct{} // closed at the next change; nil if no reader waits
+	buf      []byte                    // ring buffer: the byte at offset o is buf[o % len(buf)]
+	head     []byte                    // the first bytes since the last Restart
+	end      int64                     // offset after the last byte written, see Total
+	base     int64                     // offset of the output's first byte since the last Restart, or 0
+	finished int64                     // end at CommandEnded, or -1; while equal, an unfinished character is shown
+	closed   bool                      // the output is complete
+	wake     chan struct{}             // closed at the next change; nil if no reader waits
+	recent   [16]weak.Pointer[Excerpt] // results of Read, while a reader holds them
 }
 
 // New returns a Buffer that can show the last limit and the first head bytes of the output, in whole characters.
@@ -259,9 +261,16 @@ type Excerpt struct {
 	final      bool   // an unfinished character at the end was shown
 }
 
-// Read returns up to size bytes of output from an offset on, in whole characters. size must be at least 8.
+// Read returns up to size bytes of output from an offset on, in whole characters. size must be at least 8. Readers of
+// continuous output soon read the same pieces, and share them.
 func (r *Buffer) Read(from int64, size int) Excerpt {
+	piece := int64(size) - utf8.UTFMax
 	r.mu.Lock()
+	recent := &r.recent[from/piece%int64(len(r.recent))]
+	if e := recent.Value(); e != nil && e.Begin == from && from >= r.base && len(e.Raw) <= size {
+		defer r.mu.Unlock()
+		return *e
+	}
 	oldest := r.end - r.keptLocked()
 	e := Excerpt{Begin: max(from, r.base), Base: r.base, total: r.end, final: r.finalLocked()}
 	e.End = e.Begin
@@ -269,7 +278,7 @@ func (r *Buffer) Read(from int64, size int) Excerpt {
 		e.Begin = max(from, oldest+contextBytes)
 	}
 	context := int(min(e.Begin-oldest, contextBytes))
-	stop := min(e.Begin+int64(size), r.end)
+	stop := min((e.Begin+utf8.UTFMax)/piece*piece+piece, r.end)
 	var raw string
 	if e.Begin < stop {
 		raw = r.textLocked(e.Begin-int64(context), stop)
@@ -291,7 +300,11 @@ func (r *Buffer) Read(from int64, size int) Excerpt {
 	}
 	e.End = e.Begin + int64(len(raw))
 	e.Text, e.Raw = validText(raw), raw
-	e.Over = raw == "" && over
+	if e.Over = raw == "" && over; raw != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		*recent = weak.Make(new(e))
+	}
 	return e
 }
 

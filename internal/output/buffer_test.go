@@ -3,9 +3,11 @@ package output
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
@@ -132,6 +134,9 @@ func checkAgainstModel(t testing.TB, raw []byte, limit, head, piece, reserve int
 	r.Close()
 	compare()
 
+	late := &follower{size: f.size} // shares the last Reads of f
+	late.follow(t, r)
+	require.Equal(t, int64(len(m.raw)), late.raw+late.missed)
 	require.True(t, r.Read(f.at, f.size).Over)
 	require.Equal(t, int64(len(m.raw)), f.raw+f.missed, "bytes shown and bytes missed are all there were")
 	if f.missed == 0 {
@@ -262,6 +267,7 @@ func TestBufferThatRestarts(t *testing.T) {
 	require.Equal(t, "01234", text)
 	require.EqualValues(t, 5, end)
 
+	kept := r.Read(2, 64) // a Read that later ones could share
 	read := r.Read(r.Total(), 64)
 	changed := r.Changed(read)
 	r.Restart()
@@ -273,12 +279,13 @@ func TestBufferThatRestarts(t *testing.T) {
 	text, end = r.Head(5)
 	require.Empty(t, text)
 	require.Zero(t, end)
-	for _, from := range []int64{0, 5, read.End} { // read.End: a reader that has read everything
+	for _, from := range []int64{0, kept.Begin, read.End} { // read.End: a reader that has read everything
 		e := r.Read(from, 64)
 		require.Equal(t, e.Base, e.End)
 		require.Greater(t, e.Base, from)
 		require.Empty(t, e.Text)
 	}
+	runtime.KeepAlive(kept)
 
 	r.write([]byte("€uro"), 2)
 	text, start = r.Last(8)
@@ -298,4 +305,38 @@ func TestBufferThatRestarts(t *testing.T) {
 	r.write([]byte("€uro"), 2)
 	e := r.Read(read.End, 64)
 	require.Greater(t, e.Begin, e.Base, "its beginning was dropped")
+}
+
+// Readers that began at different offsets soon read the same pieces and share their memory, which nothing else keeps.
+func TestReadersShareText(t *testing.T) {
+	const size = 64
+	r := New(10_000, 0)
+	r.write([]byte(strings.Repeat("a✓é😀", 300)), 100)
+	first := make(map[int64]Excerpt)
+	for from := int64(0); from < r.Total(); {
+		e := r.Read(from, size)
+		require.LessOrEqual(t, len(e.Raw), size)
+		first[e.Begin] = e
+		from = e.End
+	}
+	shared := 0
+	for from := r.Total() - int64(len(r.recent)-2)*size; from < r.Total(); {
+		e := r.Read(from, size)
+		if other := first[e.Begin]; other.Text != "" && unsafe.StringData(other.Text) == unsafe.StringData(e.Text) {
+			require.Equal(t, other, e)
+			shared++
+		}
+		from = e.End
+	}
+	require.GreaterOrEqual(t, shared, len(r.recent)-4)
+	large := r.Read(0, 1000)
+	require.LessOrEqual(t, len(r.Read(0, size).Raw), size)
+	runtime.KeepAlive(large)
+	runtime.KeepAlive(first)
+
+	clear(first)
+	runtime.GC()
+	for i := range r.recent {
+		require.Nil(t, r.recent[i].Value(), "no reader holds it")
+	}
 }

@@ -3,7 +3,6 @@ package screen
 // The text of the scrolled-off rows, and its first and last bytes.
 
 import (
-	"slices"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm/internal/output"
@@ -31,22 +30,18 @@ func (j *joiner) add(to []byte, l *line, cells int) []byte {
 	content = max(content, min(written, cells))
 	if content > 0 {
 		j.length += j.newlines + j.blanks
-		to = appendTimes(to, '\n', min(j.newlines, j.room))
-		to = appendTimes(to, ' ', min(j.blanks, j.room))
+		for range min(j.newlines, j.room) {
+			to = append(to, '\n')
+		}
+		for range min(j.blanks, j.room) {
+			to = append(to, ' ')
+		}
 		before := len(to)
 		to = l.appendText(to, content)
 		j.length += int64(len(to) - before)
 		j.newlines, j.blanks = 0, 0
 	}
 	j.blanks += int64(written - content) // in the middle of a wrapped line they are text
-	return to
-}
-
-func appendTimes(to []byte, c byte, n int64) []byte {
-	to = slices.Grow(to, int(n))
-	for range n {
-		to = append(to, c)
-	}
 	return to
 }
 
@@ -116,8 +111,7 @@ func (h *history) last(lines rows) (text string, start int64) {
 	if h.length > 0 {
 		text, _ = h.kept.Last(h.limit - int64(len(rest)))
 	}
-	text += string(rest)
-	return text, length - int64(len(text))
+	return text + string(rest), length - int64(len(text)+len(rest))
 }
 
 // first returns the beginning of the whole text, at most limit bytes.

@@ -67,9 +67,6 @@ func clamp[T int | int64](n, least, most T) T { return min(max(n, least), most) 
 
 // Write interprets a piece of program output. An unfinished UTF-8 character at its end waits for the next call.
 func (s *Screen) Write(p []byte) {
-	if len(p) == 0 {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.write(p)

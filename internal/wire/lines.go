@@ -168,11 +168,7 @@ func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 }
 
 func (l *Lines) flush() {
-	for {
-		reply := l.nextErrorReply()
-		if reply == nil {
-			return
-		}
+	for reply := l.nextErrorReply(); reply != nil; reply = l.nextErrorReply() {
 		l.Write(reply) // the error is dropped: Read sees the end of the connection
 	}
 }

@@ -5,11 +5,14 @@ package view_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +24,7 @@ import (
 // Files are compressed if the client accepts it, and not sent again if it has them.
 func TestAssetsAreCompressedAndKept(t *testing.T) {
 	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})
-	for _, file := range []string{"assets/xterm/xterm.mjs", "assets/page.css", "", "terminals/x"} {
+	for _, file := range []string{"assets/xterm/xterm.mjs", "assets/page.css"} {
 		plain := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") })
 		require.Equal(t, http.StatusOK, plain.StatusCode)
 		want, err := io.ReadAll(plain.Body)
@@ -43,6 +46,79 @@ func TestAssetsAreCompressedAndKept(t *testing.T) {
 		kept := v.request("GET", file, func(r *http.Request) { r.Header.Set("If-None-Match", tag) })
 		require.Equal(t, http.StatusNotModified, kept.StatusCode)
 	}
+}
+
+// The files that a page names are kept for good, because their URLs change with them.
+func TestBundleIsKept(t *testing.T) {
+	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})
+	body := func(r *http.Response) string {
+		text, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	page := body(v.request("GET", "", nil))
+	files := regexp.MustCompile(`bundle/[0-9a-f]{16}/[a-z.-]+`).FindAllString(page, -1)
+	require.Len(t, files, 4)
+	require.Contains(t, v.view.ScriptPath(), files[2])
+	single := body(v.request("GET", "terminals/x", nil))
+	require.Contains(t, single, "../"+files[2])
+	for _, file := range files {
+		plain := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br;q=0, gzip; q=0.0") })
+		require.Equal(t, http.StatusOK, plain.StatusCode)
+		require.Equal(t, "private, max-age=31536000, immutable", plain.Header.Get("Cache-Control"))
+		require.Empty(t, plain.Header.Get("Content-Encoding"))
+		want := body(plain)
+		sizes := []int{len(want)}
+		for _, coding := range []string{"gzip", "br"} {
+			sent := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip;q=1.0, deflate, "+coding) })
+			require.Equal(t, coding, sent.Header.Get("Content-Encoding"))
+			require.Equal(t, plain.Header.Get("Content-Type"), sent.Header.Get("Content-Type"))
+			sizes = append(sizes, len(body(sent)))
+		}
+		require.Greater(t, sizes[0], sizes[1], file)
+		require.Greater(t, sizes[1], sizes[2], file)
+	}
+	for _, file := range []string{"bundle/0123456789abcdef/page.js", files[3] + ".gz", "assets/index.html", "assets/bundle/page.js.gz"} {
+		require.Equal(t, http.StatusNotFound, v.request("GET", file, nil).StatusCode, file)
+	}
+}
+
+// A page has the list, and the beginning of the output that it shows, before it opens a stream.
+func TestPageHasItsFirstEvents(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+		"serve": func(p *acptermtest.Process) int {
+			p.Write([]byte("</script> is text\n"))
+			return acptermtest.Block(p)
+		},
+		"true": acptermtest.Print("done\n", 0),
+	}})
+	v := newViewer(t, m, view.Options{})
+	type events struct{ Table, Key, Output string }
+	first := func(path string) (e events) {
+		response := v.request("GET", path, nil)
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		_, text, found := strings.Cut(string(body), `<script type="application/json" id="first">`)
+		require.True(t, found)
+		text, _, _ = strings.Cut(text, "</script>")
+		require.NoError(t, json.Unmarshal([]byte(text), &e), text)
+		return e
+	}
+	require.Equal(t, events{}, first("terminals/none"))
+	require.Empty(t, first("").Output)
+	serving, done := v.create("s", "serve"), v.create("s", "true")
+	<-done.Done()
+	require.Eventually(t, func() bool { return serving.OutputTotal() > 0 }, timeout, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(first("").Table, `"command":`) == 2 }, timeout, time.Millisecond)
+	of := func(terminal *acpterm.Terminal, e events) {
+		require.Equal(t, keyOf(terminal), e.Key)
+		require.Contains(t, e.Output, "event: status\ndata: ")
+		require.Regexp(t, `id: \d-\d+\ndata: {"offset":0,"text":"`, e.Output)
+	}
+	of(serving, first("")) // it is older, and still runs
+	of(done, first("terminals/"+keyOf(done)))
+	require.Contains(t, first("").Output, `\u003c/script\u003e is text\n`)
 }
 
 // The text contains all retained output, and says how much is missing.

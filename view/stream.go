@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -58,9 +59,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 		c := v.table.changes(seen)
 		switch {
 		case len(c.rows)+len(c.sizes)+len(c.gone) > 0 || s.sent.IsZero():
-			s.write("event: table\ndata: %s\n\n", encode(tableMessage{
-				Now: time.Now().UnixMilli(), All: s.sent.IsZero(), Rows: c.rows, Sizes: c.sizes, Gone: c.gone,
-			}))
+			s.buffer.Write(tableEvent(tableMessage{All: s.sent.IsZero(), Rows: c.rows, Sizes: c.sizes, Gone: c.gone}))
 			s.flush()
 			s.sent = time.Now()
 		default:
@@ -76,6 +75,12 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// tableEvent returns an event with a message of the current time.
+func tableEvent(message tableMessage) []byte {
+	message.Now = time.Now().UnixMilli()
+	return fmt.Appendf(nil, "event: table\ndata: %s\n\n", encode(message))
 }
 
 // pause waits. It reports false if ctx is done.
@@ -173,6 +178,7 @@ type outputStream struct {
 	version   rowVersion           // of the last sent row
 	size      acpterm.TerminalSize // of the PTY, when the row was sent
 	changed   <-chan struct{}      // closed when the row may have changed
+	delayed   bool                 // the row waits for the first output, so that a page gets both in one message
 	pending   int64                // skipped bytes before at, not yet reported to the browser
 	outputEnd bool                 // no more output can come
 	finished  bool                 // the "end" event has been sent
@@ -184,6 +190,7 @@ type outputStream struct {
 func (o *outputStream) run(ctx context.Context) {
 	t := o.terminal
 	o.outputEnd = t == nil
+	o.delayed = t != nil && t.OutputTotal() > o.at
 	o.sendStatus()
 	if t == nil {
 		return
@@ -229,6 +236,10 @@ func (o *outputStream) run(ctx context.Context) {
 		case <-o.changed:
 			o.sendStatus()
 		case <-tick.C:
+			if o.delayed {
+				o.delayed = false
+				o.flush()
+			}
 			o.sendStatus()
 			o.beat()
 		case <-ctx.Done():
@@ -319,6 +330,7 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	o.pending = 0
 	o.at = chunk.End
 	o.write("id: %d-%d\ndata: %s\n\n", o.number, o.at, encode(message))
+	o.delayed = false
 	o.flush()
 	o.sent = time.Now()
 	return message.Missed > 0
@@ -337,7 +349,9 @@ func (o *outputStream) sendStatus() {
 		}
 		o.version = version
 		o.write("event: status\ndata: %s\n\n", encode(message))
-		o.flush()
+		if !o.delayed {
+			o.flush()
+		}
 	}
 	if o.outputEnd && settled {
 		o.finish()

@@ -57,8 +57,7 @@ func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 		s.close()
 		return nil
 	}
-	s.write("retry: 1000\nheartbeat: %d\n\n", s.heartbeat.Milliseconds())
-	s.flush()
+	s.write("retry: 1000\nheartbeat: %d\n\n", s.heartbeat.Milliseconds()) // sent with the first event
 	return s
 }
 

@@ -47,10 +47,11 @@
 //
 // Any page from the same server can embed a single terminal as a custom element:
 //
-//	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
+//	<script type="module" src="/<token>/bundle/<version>/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
-// These paths are returned by View.ScriptPath and View.TerminalPath. The element can be used with a strict content
+// These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
+// /<token>/assets/acp-terminal.js, where it is readable and imports some twenty others. The element can be used with a strict content
 // security policy, since it does not use any inline scripts or styles and only needs script-src, style-src and
 // connect-src for its server. The element is not affected by the page's styles. By default, its colours follow the
 // system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page can
@@ -191,6 +192,7 @@ type View struct {
 	cancel  context.CancelFunc
 	first   *Source
 	typed   inputs
+	version string   // of the bundle
 	assets  sync.Map // asset by file
 
 	mu      sync.Mutex
@@ -243,6 +245,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.options)
+	v.version = bundleVersion()
 	v.mux = v.routes()
 	v.first = v.Add(m, "")
 	return v, nil
@@ -275,8 +278,9 @@ func (v *View) Close() error {
 // Path returns the URL path of the page, "/<token>/". The path should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>.
-func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
+// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>. It changes with
+// the version of the view, because browsers keep the file without asking again.
+func (v *View) ScriptPath() string { return v.Path() + "bundle/" + v.version + "/acp-terminal.js" }
 
 // TerminalPath returns the src attribute for an <acp-terminal> element that shows a terminal of the manager passed to
 // New. The path is relative to the root of the handler. It can also be opened directly in a browser.
@@ -297,8 +301,9 @@ func (v *View) URL(addr net.Addr) string {
 // routes returns the handlers of the paths below the token.
 func (v *View) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", v.page("index.html"))
-	mux.HandleFunc("GET /terminals/{key}", v.page("terminal.html"))
+	mux.HandleFunc("GET /{$}", v.serveList)
+	mux.HandleFunc("GET /terminals/{key}", v.serveTerminal)
+	mux.HandleFunc("GET /bundle/{version}/{file}", v.serveBundle)
 	mux.HandleFunc("GET /assets/{file...}", v.serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)

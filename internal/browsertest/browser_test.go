@@ -359,7 +359,6 @@ func serve(
 	v := must(view.New(m, options))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = v.Server()
-	server.Config.Handler = withFiles(v)
 	for _, change := range configure {
 		change(server)
 	}
@@ -372,26 +371,6 @@ func serve(
 		server.Close()
 	})
 	return &viewer{m, v, server, v.URL(server.Listener.Addr()), open}
-}
-
-// files is a view without commands. All views send its files: otherwise each would compress them again, which takes
-// most of a page's time under the race detector.
-var files = sync.OnceValue(func() *view.View {
-	m := must(acpterm.NewManager(nil))
-	return must(view.New(m, nil))
-})
-
-// withFiles serves a view.
-func withFiles(v *view.View) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if file, is := strings.CutPrefix(r.URL.Path, v.Path()+"assets/"); is {
-			r = r.Clone(r.Context())
-			r.URL.Path = files().Path() + "assets/" + file
-			files().ServeHTTP(w, r)
-			return
-		}
-		v.ServeHTTP(w, r)
-	})
 }
 
 func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.Terminal {

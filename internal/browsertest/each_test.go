@@ -91,6 +91,7 @@ var inEach = []struct {
 	{"a long command is cut, and is a click away", testLongCommand, false},
 	{"several managers and names of sessions", testSources, false},
 	{"Control F, arrow keys and the theme, of the page", testKeys, false},
+	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
 // inOthers lists the tests that a browser other than Chromium runs outside .ci/long: connections, text, keys,
@@ -101,6 +102,7 @@ var inOthers = []string{
 	"output and commands are text",
 	"a copy has the tabs and the lines that the command wrote",
 	"Control F, arrow keys and the theme, of the page",
+	"a page is light, and a second visit loads no files",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

@@ -23,7 +23,7 @@ func host(t *testing.T, head string, views ...*viewer) string {
 	mux := http.NewServeMux()
 	for i, v := range views {
 		prefix := fmt.Sprintf("/%d", i)
-		mux.Handle(prefix+"/", http.StripPrefix(prefix, withFiles(v.view)))
+		mux.Handle(prefix+"/", http.StripPrefix(prefix, v.view))
 	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -12,6 +12,8 @@ require (
 )
 
 require (
+	github.com/andybalholm/brotli v1.3.0 // indirect
+	github.com/evanw/esbuild v0.28.2 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect

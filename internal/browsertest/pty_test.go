@@ -278,7 +278,7 @@ func testTypingOffline(t *testing.T, b *browser) {
 func testTypingInOwnPage(t *testing.T, b *browser) {
 	y := serveTyping(t, &view.Options{Input: true})
 	mux := http.NewServeMux()
-	mux.Handle("/view/", http.StripPrefix("/view", withFiles(y.view)))
+	mux.Handle("/view/", http.StripPrefix("/view", y.view))
 	script := `stty -echo; echo ready; read -r line; echo "<$line>"`
 	terminals := []*acpterm.Terminal{y.sh(t, script), y.sh(t, script)}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {

@@ -2,8 +2,9 @@
 //
 // Attributes: src; line, the number of a line to show; theme, "dark" or "light" (the default follows the system).
 // Properties: row (the terminal's status, see row.go), text (the output on the screen and in its scrollback, without
-// colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text), earlier(), later(),
-// openFind(). The default height is 24rem. The user can type while the screen has the focus and row.input is true.
+// colours), missed (the number of skipped bytes), following, first (the text of the first events of src, if the page has
+// it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), update(row). The default height is
+// 24rem. The user can type while the screen has the focus and row.input is true.
 //
 // Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
 // the number of a line; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
@@ -13,16 +14,14 @@ import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize } from './fit.js'
-import { isError } from './firsterror.js'
 import { Groups } from './groups.js'
-import { History, cut } from './history.js'
-import { linesOf, textOf, textOfAll } from './lines.js'
+import { cut, linesOf, markerAt, textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
 import { menuOf } from './menu.js'
 import { Numbers } from './numbers.js'
-import { Search, markerAt, patternOf } from './search.js'
 import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
+import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
@@ -44,16 +43,19 @@ class AcpTerminal extends HTMLElement {
   static observedAttributes = ['src', 'theme', 'line']
 
   row = null
+  first = ''
   missed = 0
   #parts = null
   #xterm = null
-  #search = null
+  #finder = null // loaded on first use
   #connection = null // an AbortController for the current src
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
+  #tried = false // the connection has been open or has failed
   #written = false // output has been written
   #visible = false // the screen has been fitted to its pane
+  #leaveEnd = () => {} // lets a screen that has appeared scroll
   #send = null // sends typed text to the current src
   #typed = 0 // the number of the last row that accepted input
   #stopProblem = '' // the reason why the last stop request had no effect
@@ -68,7 +70,6 @@ class AcpTerminal extends HTMLElement {
   #marked = null // the decoration of the line that was jumped to
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
   #toLoad = 0 // bytes of that output
-  #counted = 0 // matches before the screen, or NaN while they are counted
   #moving = false // the window is being changed
   #shown = null // the Window of the History shown instead of the live output
 
@@ -112,9 +113,10 @@ class AcpTerminal extends HTMLElement {
     this.#connection?.abort()
     this.#connection = null
     this.#parts?.stopped.abort()
-    this.#search?.dispose()
+    this.#leaveEnd()
+    this.#finder?.dispose()
     this.#xterm?.dispose()
-    this.#xterm = this.#parts = this.#search = this.#numbers = null
+    this.#xterm = this.#parts = this.#finder = this.#numbers = null
     this.shadowRoot.replaceChildren()
     this.shadowRoot.adoptedStyleSheets = []
   }
@@ -124,6 +126,11 @@ class AcpTerminal extends HTMLElement {
     if (name === 'theme') this.#showTheme()
     else if (name === 'line') this.#loaded.promise.then(() => this.#showLine())
     else this.#connect()
+  }
+
+  // update shows a newer row of an ended command, whose stream has ended: its session may have another name.
+  update(row) {
+    if (this.row?.ended && this.row.number === row.number) this.#showStatus(Date.now() + this.#clockOffset, row)
   }
 
   openFind() {
@@ -167,86 +174,32 @@ class AcpTerminal extends HTMLElement {
   // find marks the next or the previous match of a text in all retained output, and shows it. incremental begins with
   // the current match. It resolves to whether a match exists.
   async find(text, backwards = false, incremental = false) {
-    const search = this.#search
-    if (!search) return false
-    const pattern = this.#patternOf(text)
-    if (pattern && this.#folded.size) await this.#unfold()
-    if (search !== this.#search && this.#search) return this.find(text, backwards, incremental)
-    search.set(pattern)
-    this.#counted = 0
-    const history = pattern && this.#partial && !this.#moving ? await this.#count(pattern) : null
-    if (search !== this.#search) return false
-    const total = history?.count(pattern) ?? search.count
-    if (!pattern || !total) {
-      this.#showCount()
-      return false
-    }
-    let next = incremental ? Math.max(search.active, 0) : search.active < 0 ? backwards ? search.count - 1 : 0
-      : search.active + (backwards ? -1 : 1)
-    if (history && !(next >= 0 && next < search.count)) {
-      next = (this.#counted + next + total) % total
-      if (!this.#covers(history, next, total)) await this.#show(history, history.sectionOf(pattern, next) + 1)
-      next -= this.#matchesBefore(history, pattern)
-    }
-    if (search !== this.#search) return false
-    if (search.count) search.show((next + search.count) % search.count)
-    this.#counted = history ? this.#matchesBefore(history, pattern) : 0
-    this.#showCount()
-    return true
-  }
-
-  // count reads all retained output, and counts the matches before the screen.
-  async #count(pattern) {
+    if (!this.#xterm) return false
+    if (text) await this.#unfold()
+    this.#leaveEnd()
     const { signal } = this.#connection
-    this.#counted = NaN
-    this.#showCount()
-    const history = await this.#readOrSay(signal)
-    if (history) this.#counted = this.#matchesBefore(history, pattern)
-    return history
+    const finder = await this.#loadFinder(signal)
+    return !!finder && finder.find(text, backwards, incremental)
   }
 
-  // matchesBefore returns the number of matches before those on the screen. The live screen has the last ones.
-  #matchesBefore(history, pattern) {
-    return this.#shown ? history.count(pattern, this.#shown.first) : Math.max(0, history.count(pattern) - this.#search.count)
+  // loadFinder returns the finder of the screen, or null if that has changed.
+  async #loadFinder(signal) {
+    const { Finder } = await this.#loadLater(signal) ?? {}
+    if (!Finder || signal.aborted || !this.#xterm) return null
+    return this.#finder ??= new Finder(this.#xterm, () => searchColors(this.#dark), this.#parts, {
+      partial: () => this.#partial && !this.#moving, shown: () => this.#shown,
+      read: () => this.#readOrSay(signal), show: (history, last) => this.#show(history, last),
+    })
   }
 
-  // covers reports whether the screen has the match with this index in all output.
-  #covers(history, index, total) {
-    const first = this.#counted
-    return index >= first && index < Math.min(total, first + this.#search.count)
-  }
-
-  // patternOf returns the pattern of a text with the user's choices, or null for none, and shows whether it is valid.
-  #patternOf(text) {
-    const p = this.#parts
-    const chosen = button => button.getAttribute('aria-pressed') === 'true'
+  // loadLater loads what a page needs only when the user asks for it.
+  async #loadLater(signal) {
     try {
-      p.findText.removeAttribute('aria-invalid')
-      return patternOf(text, { matchCase: chosen(p.findCase), wholeWord: chosen(p.findWord), regex: chosen(p.findRegex) })
+      return await import('./later.js')
     } catch {
-      p.findText.setAttribute('aria-invalid', 'true')
+      this.#say('A file of this page cannot be loaded; the connection is lost.', signal)
       return null
     }
-  }
-
-  // showCount shows which match is the active one, and how many there are.
-  #showCount() {
-    const { findText, findCount } = this.#parts ?? {}
-    if (!findText) return
-    const search = this.#search
-    const some = count => count.toLocaleString('en')
-    const history = this.#partial && this.#shown?.history
-    const total = search.count + this.#counted + (history ? this.#after(history) : 0)
-    const text = findText.hasAttribute('aria-invalid') ? 'Not valid'
-      : !findText.value ? '' : Number.isNaN(this.#counted) ? '…'
-      : total ? `${search.active >= 0 ? some(this.#counted + search.active + 1) : '?'} of ${some(total)}` : 'No results'
-    if (findCount.textContent !== text) findCount.textContent = text
-  }
-
-  // after returns the number of matches after the window of a history.
-  #after(history) {
-    const pattern = this.#patternOf(this.#parts.findText.value)
-    return pattern ? history.count(pattern) - history.count(pattern, this.#shown.last + 1) : 0
   }
 
   // toFirstError shows the first line that tells of an error.
@@ -255,6 +208,8 @@ class AcpTerminal extends HTMLElement {
     const { signal } = this.#connection
     await this.#loaded.promise
     if (signal.aborted) return
+    const { isError } = await this.#loadLater(signal) ?? {}
+    if (!isError || signal.aborted) return
     if (this.#partial) {
       const history = await this.#readOrSay(signal)
       if (!history) return
@@ -291,6 +246,7 @@ class AcpTerminal extends HTMLElement {
   // reveal scrolls to the line that begins in a row, and marks it.
   #reveal(row) {
     const xterm = this.#xterm
+    this.#leaveEnd()
     let last = row
     while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
     this.#unmark()
@@ -305,6 +261,8 @@ class AcpTerminal extends HTMLElement {
     this.#marked?.dispose()
     this.#marked = null
   }
+
+  #showToEnd() { this.#parts.toEnd.classList.toggle('off', this.following) }
 
   #toEnd() {
     if (this.#shown) this.#connect()
@@ -365,7 +323,8 @@ class AcpTerminal extends HTMLElement {
     if (this.#history?.size !== size) {
       const xterm = this.#makeTerminal(this.#xterm.cols)
       const first = this.row?.dropped ? 0 : 1 // the text begins with a note about what is dropped
-      const all = History.read(`${this.getAttribute('src')}/text`, xterm, signal, first).finally(() => xterm.dispose())
+      const all = import('./later.js').then(
+        ({ History }) => History.read(`${this.getAttribute('src')}/text`, xterm, signal, first)).finally(() => xterm.dispose())
       this.#history = { size, all }
       all.catch(() => { if (this.#history?.all === all) this.#history = null })
     }
@@ -401,7 +360,7 @@ class AcpTerminal extends HTMLElement {
     this.#unmark()
     this.#headings = []
     this.#numbers.start(history.numberOf(shown.first), shown.marks.get(shown.first).line)
-    this.#search.rescan()
+    this.#finder?.rescan()
     if (topPlace) xterm.scrollToLine(shown.rowOf(xterm, topPlace) ?? 0)
     if (selection) this.#select(selection, shown.rowOf(xterm, selected) - selection.start.y)
     this.#showCut()
@@ -446,14 +405,16 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts = build(root, () => this.#onMenu())
     const stopped = p.stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
-    await Promise.all(p.styles.map(link => new Promise(resolve => {
-      link.onload = link.onerror = resolve
-    })))
+    const styled = addSheets(root)
+    p.sheets = [...root.adoptedStyleSheets]
+    await styled
     if (stopped.signal.aborted) return
 
     const resized = new ResizeObserver(() => { this.#fit(); this.#showMore() })
     resized.observe(p.screen)
     stopped.signal.addEventListener('abort', () => resized.disconnect())
+    for (const type of ['wheel', 'touchstart', 'pointerdown'])
+      p.screen.addEventListener(type, () => this.#leaveEnd(), { capture: true, passive: true, signal: stopped.signal })
     on(p.screen, 'mousedown', () => this.#pause(false))
     on(p.screen, 'focusin', () => this.#showTyping())
     on(p.screen, 'focusout', () => this.#pause(false))
@@ -542,7 +503,6 @@ class AcpTerminal extends HTMLElement {
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = this.#makeTerminal(80)
-    this.#search = new Search(xterm, () => searchColors(this.#dark), () => this.#showCount())
     linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
@@ -551,7 +511,7 @@ class AcpTerminal extends HTMLElement {
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
     listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
-    xterm.onRender(() => { p.toEnd.classList.toggle('off', this.following) })
+    xterm.onRender(() => this.#showToEnd())
     this.#numbers = new Numbers(xterm, p.gutter, number => {
       this.setAttribute('line', number)
       this.dispatchEvent(new CustomEvent('line', { detail: number }))
@@ -613,7 +573,7 @@ class AcpTerminal extends HTMLElement {
     p.screen.classList.remove('unused', 'pty')
     p.gutter.hidden = false
     p.typing.hidden = true
-    this.#online = this.#paused = false
+    this.#online = this.#tried = this.#paused = false
     p.whole.hidden = true
     this.#typed = 0
     delete p.box.dataset.tone
@@ -623,14 +583,15 @@ class AcpTerminal extends HTMLElement {
   // clearScreen removes the screen, which may have queued output.
   #clearScreen() {
     const p = this.#parts
+    this.#leaveEnd()
     this.#unmark()
-    this.#search?.dispose()
+    this.#finder?.dispose()
     this.#xterm?.dispose()
-    this.#xterm = this.#search = this.#numbers = this.#history = this.#shown = null
+    this.#xterm = this.#finder = this.#numbers = this.#history = this.#shown = null
     this.#headings = []
     this.#gap = this.#moving = this.#written = this.#visible = false
-    this.missed = this.#counted = this.#toLoad = 0
-    this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
+    this.missed = this.#toLoad = 0
+    this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
     p.gutter.textContent = ''
     p.toEnd.classList.add('off')
     p.cut.hidden = true
@@ -641,7 +602,7 @@ class AcpTerminal extends HTMLElement {
   #showTheme() {
     if (!this.#xterm) return
     this.#xterm.options.theme = themes(this.#dark, this.row?.pty)
-    this.#search.redraw()
+    this.#finder?.redraw()
   }
 
   // fit fits the screen to its pane. A screen at the end stays there.
@@ -657,14 +618,29 @@ class AcpTerminal extends HTMLElement {
     if (appears) this.#stayAtEnd(this.#xterm)
   }
 
-  // stayAtEnd scrolls to the end again after the next frames: when xterm.js appears, its scrollbar begins at the top.
-  #stayAtEnd(xterm, frames = 3) {
-    requestAnimationFrame(() => {
-      if (xterm !== this.#xterm || this.#shown) return
-      if (frames === 2) xterm.scrollLines(-1) // otherwise the scrollbar would not move
-      else xterm.scrollToBottom()
-      if (frames > 1) this.#stayAtEnd(xterm, frames - 1)
-    })
+  // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first
+  // scrolls it by the height that it had while it was hidden. This uses internals of the vendored version 6.0.0.
+  #stayAtEnd(xterm) {
+    this.#leaveEnd()
+    let steady = 0
+    const stay = () => {
+      this.#showToEnd()
+      if (this.following ? ++steady > 5 : this.#shown) return this.#leaveEnd()
+      if (this.following) return
+      steady = 0
+      const viewport = xterm._core._viewport
+      viewport._latestYDisp = undefined // so that the scrollbar moves
+      viewport._sync()
+      xterm.scrollToBottom()
+      this.#showToEnd()
+    }
+    const timer = setInterval(stay, 100)
+    const rendered = xterm.onRender(() => { if (!this.following) stay() })
+    this.#leaveEnd = () => {
+      clearInterval(timer)
+      rendered.dispose()
+      this.#leaveEnd = () => {}
+    }
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
@@ -693,6 +669,7 @@ class AcpTerminal extends HTMLElement {
 
   // scroll scrolls. If the screen has no more output in this direction, it shows another part of the output.
   #scroll(by, scroll) {
+    this.#leaveEnd()
     const { viewportY, baseY } = this.#xterm.buffer.active
     if (by < 0 && viewportY === 0) this.earlier()
     else if (by > 0 && viewportY >= baseY) this.later()
@@ -720,7 +697,7 @@ class AcpTerminal extends HTMLElement {
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.#typing
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
-    p.typing.hidden = !could
+    p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.#typing)
     if (p.typing.textContent !== text) p.typing.textContent = text
   }
@@ -734,7 +711,7 @@ class AcpTerminal extends HTMLElement {
       p.findText.focus()
       if (p.findText.value) this.find(p.findText.value, false, true)
     } else {
-      this.#search?.clear()
+      this.#finder?.clear()
       p.findButton.focus()
     }
   }
@@ -754,8 +731,10 @@ class AcpTerminal extends HTMLElement {
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
+    const { first } = this
+    this.first = ''
     await follow(`${src}/output`, {
-      signal,
+      signal, first,
       onEvent: event => {
         if (signal.aborted) return
         if (event.type !== 'status') return this.#write(event.data, signal)?.then(() => this.#showLoading(event.id))
@@ -787,6 +766,7 @@ class AcpTerminal extends HTMLElement {
   #setOnline(online) {
     const p = this.#parts
     this.#online = online
+    this.#tried = true
     if (online) delete p.box.dataset.offline
     else p.box.dataset.offline = ''
     p.stop.disabled = !online
@@ -840,7 +820,7 @@ class AcpTerminal extends HTMLElement {
     let lead = ''
     if (replaced) {
       xterm.reset() // nothing is queued, because each write is awaited
-      this.#search.rescan()
+      this.#finder?.rescan()
       this.#groups.reset()
       this.#headings = []
       this.#numbers.start(1)
@@ -1004,8 +984,6 @@ function build(root, onMenu) {
   const choice = (sign, name, key) => button('', {
     class: 'choice', 'data-sign': sign, 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
   })
-  const link = href => element('link', { rel: 'stylesheet', href: new URL(href, import.meta.url).href })
-  p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.more = button('', { class: 'more', hidden: true })
@@ -1053,7 +1031,7 @@ function build(root, onMenu) {
     p.findBar,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
     p.typing)
-  root.replaceChildren(...p.styles, p.box)
+  root.replaceChildren(p.box)
   return p
 }
 

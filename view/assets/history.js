@@ -2,10 +2,9 @@
 // part, or copies everything. The screen then shows a window of it: some of its sections, one after the other.
 
 import { Groups, asShown } from './groups.js'
-import { lastRow, textOfAll } from './lines.js'
+import { cut, lastRow, textOfAll } from './lines.js'
 import { countIn } from './search.js'
 
-const sectionRows = 2500 // maximum number of rows of a section's text on the screen
 const windowSections = 4
 
 export class History {
@@ -136,28 +135,5 @@ class Window {
 }
 
 function isWrapped(xterm, row) { return !!xterm.buffer.active.getLine(row)?.isWrapped }
-
-// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
-export function* cut(text, columns) {
-  const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
-  let begin = 0
-  let rows = 0
-  for (let at = 0; at < text.length;) {
-    let end = text.indexOf('\n', at) + 1 || text.length
-    if (end - at > most) {
-      end = at + Math.floor(most)
-      if (text.codePointAt(end - 1) > 0xffff) end++ // do not split a character
-    }
-    const more = 1 + Math.floor(2 * (end - at) / columns)
-    if (rows && rows + more > sectionRows) {
-      yield text.slice(begin, at)
-      begin = at
-      rows = 0
-    }
-    rows += more
-    at = end
-  }
-  yield text.slice(begin)
-}
 
 function write(xterm, text) { return new Promise(resolve => xterm.write(text, resolve)) }

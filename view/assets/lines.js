@@ -2,6 +2,7 @@
 // tabs.
 
 const tabWidth = 8
+const sectionRows = 2500 // of a section's text on the screen, at most
 
 // textOf returns the text of a range of rows. Like a selection, it may start and end within a row.
 export function textOf(xterm, { start, end }) {
@@ -104,4 +105,33 @@ export function lastRow(xterm) {
 // textOfAll returns the text of all rows.
 export function textOfAll(xterm) {
   return textOf(xterm, { start: { x: 0, y: 0 }, end: { x: xterm.cols, y: lastRow(xterm) } })
+}
+
+// markerAt marks a row.
+export function markerAt(xterm, row) {
+  const { baseY, cursorY } = xterm.buffer.active
+  return xterm.registerMarker(row - baseY - cursorY)
+}
+
+// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
+export function* cut(text, columns) {
+  const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
+  let begin = 0
+  let rows = 0
+  for (let at = 0; at < text.length;) {
+    let end = text.indexOf('\n', at) + 1 || text.length
+    if (end - at > most) {
+      end = at + Math.floor(most)
+      if (text.codePointAt(end - 1) > 0xffff) end++ // do not split a character
+    }
+    const more = 1 + Math.floor(2 * (end - at) / columns)
+    if (rows && rows + more > sectionRows) {
+      yield text.slice(begin, at)
+      begin = at
+      rows = 0
+    }
+    rows += more
+    at = end
+  }
+  yield text.slice(begin)
 }

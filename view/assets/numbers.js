@@ -1,6 +1,6 @@
 // The numbers of lines, beside the screen. A line that wraps has one number. Only an anchor's number is kept: the others
 // are counted from it.
-import { markerAt } from './search.js'
+import { markerAt } from './lines.js'
 
 export class Numbers {
   #xterm

@@ -16,10 +16,12 @@ let online = false
 let shown = null // the <acp-terminal>
 const lost = new Map() // texts about lost connections: of the list, and of the terminal
 const filter = new Filter({ counts: part('counts'), text: part('filter-text'), none: part('none'), all: part('show-all') }, applyFilter)
+const first = JSON.parse(part('first').textContent) // what the streams would begin with; see first.go
 
 follow('events', {
   signal: new AbortController().signal,
   background: true, // for the title and notifications
+  first: first.table,
   onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
     const added = changed.filter(show)
@@ -98,7 +100,7 @@ function show(row) {
   item.command.title = commandOf(row)
   item.outcome.textContent = outcome(row)
   showTime(row)
-  if (another && shown?.dataset.key === row.key) open(row.key)
+  if (shown?.dataset.key === row.key) another ? open(row.key) : shown.update(row)
   return !known
 }
 
@@ -188,6 +190,8 @@ function open(key, line) {
   if (line) shown.setAttribute('line', line)
   else shown.removeAttribute('line')
   sayConnection('terminal', 'open')
+  shown.first = first.key === key ? first.output : ''
+  first.key = '' // only once, because it gets old
   shown.setAttribute('src', `terminals/${encodeURIComponent(key)}`)
 }
 

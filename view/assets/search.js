@@ -1,5 +1,5 @@
 // Finding text in the output on the screen: a pattern, its matches, and their marks.
-import { linesOf, placesOf } from './lines.js'
+import { linesOf, markerAt, placesOf } from './lines.js'
 
 const word = String.raw`[\p{L}\p{M}\p{N}_]`
 const edge = `(?:(?<!${word})|(?!${word}))`
@@ -68,8 +68,6 @@ export class Search {
     this.#activate(near ? this.#matches.findIndex(m => m.row > near.row || m.row === near.row && m.index >= near.index) : -1)
   }
 
-  clear() { this.set(null) }
-
   // redraw marks the matches again, in other colours.
   redraw() {
     this.#version++
@@ -96,12 +94,6 @@ export class Search {
   dispose() {
     clearTimeout(this.#timer)
     this.#pattern = null
-  }
-
-  // activeLine returns the text of the active match's line.
-  get activeLine() {
-    const active = this.#matches[this.active]
-    return active ? this.#lines?.find(line => line.row === active.row)?.text ?? '' : ''
   }
 
   #activate(index) {
@@ -170,12 +162,6 @@ export class Search {
       this.#decorations.push(decoration, marker)
     }
   }
-}
-
-// markerAt marks a row.
-export function markerAt(xterm, row) {
-  const { baseY, cursorY } = xterm.buffer.active
-  return xterm.registerMarker(row - baseY - cursorY)
 }
 
 // firstAfter returns the index of the first match in or after a row.

@@ -10,11 +10,16 @@ const final = new Set(['forbidden', 'gone', 'impossible'])
 // follow calls onEvent with each event and awaits it, until the event "end", a 403, 404 or 501, or the signal. It
 // reconnects after the last id, also if nothing more arrives: after a laptop's sleep, or through a frozen proxy. While
 // the page is hidden, it has no connection, except a WebSocket of a background stream. onConnection receives "open",
-// "lost", "busy", "gone", "forbidden", or "impossible" and the reason.
-export async function follow(url, { onEvent, onConnection, signal, background = false }) {
+// "lost", "busy", "gone", "forbidden", or "impossible" and the reason. first is the text of events that come before the
+// first connection, or ''.
+export async function follow(url, { onEvent, onConnection, signal, background = false, first = '' }) {
   let lastID = ''
   let stays = false // connected while the page is hidden
   let heartbeat = 5000 // milliseconds; the server sends the value
+  for await (const event of parse([first])) {
+    await onEvent(event)
+    if (event.id) lastID = event.id
+  }
   while (!signal.aborted) {
     if (!stays) await visible(signal)
     const hidden = new AbortController()
@@ -149,7 +154,7 @@ function visible(signal) {
 
 // parse yields the events of a stream: { type, id, data, heartbeat }, with the data decoded. Only its reads count as
 // silence, not the time spent on an event.
-async function* parse(chunks, silence) {
+async function* parse(chunks, silence = { begin() {}, pause() {} }) {
   let text = ''
   silence.begin()
   for await (const chunk of chunks) {

@@ -1,0 +1,13 @@
+// The style sheets of the element, in the bundle. It replaces view/assets/sheets.js.
+import xterm from './xterm/xterm.css'
+import own from './acp-terminal.css'
+
+const sheets = [xterm, own].map(text => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(text)
+  return sheet
+})
+
+export function addSheets(root) {
+  root.adoptedStyleSheets.push(...sheets)
+}

@@ -50,6 +50,43 @@ func TestWrongTokens(t *testing.T) {
 	f.initialize(e)
 }
 
+// A token expires when its entry is closed, even on an open connection and for a known session.
+func TestExpiredTokens(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	e, kept := f.entry(agentHTTP), f.entry(agentHTTP)
+	id := f.initialize(e)
+	connections := new(http.Transport)
+	defer connections.CloseIdleConnections()
+	status := func(of *Entry, method, id, body string) int {
+		r := f.request(of, method, body)
+		if id != "" {
+			r.Header.Set("Mcp-Session-Id", id)
+		}
+		response, err := connections.RoundTrip(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		io.Copy(io.Discard, response.Body)
+		return response.StatusCode
+	}
+	require.Equal(t, http.StatusOK, status(e, "POST", id, listRequest))
+	require.NoError(t, e.Close())
+	for _, id := range []string{"", id} {
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			require.Equal(t, http.StatusUnauthorized, status(e, method, id, initializeRequest))
+		}
+	}
+	require.Equal(t, http.StatusNotFound, status(kept, "POST", id, listRequest))
+	require.Zero(t, f.manager.Stats().Sessions)
+	f.initialize(kept)
+
+	require.NoError(t, f.server.Close())
+	require.Equal(t, http.StatusServiceUnavailable, status(kept, "POST", "", initializeRequest))
+	require.NoError(t, f.listener.Close())
+	_, err := connections.RoundTrip(f.request(kept, "POST", initializeRequest))
+	require.Error(t, err)
+}
+
 func TestDNSRebinding(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})

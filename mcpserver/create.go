@@ -44,6 +44,9 @@ func (c *session) create(
 		return nil, nil, err
 	}
 	if n == nil {
+		if !c.beginCreate() {
+			return nil, nil, closing("create")
+		}
 		n = c.begin(ctx, req, in)
 	}
 	select {
@@ -58,7 +61,7 @@ func (c *session) create(
 	return n.terminal, nil, n.err
 }
 
-// begin begins to create a terminal. The context has the values of the call's, but does not end with it.
+// begin begins to create a terminal, after beginCreate. The context has the values of the call's, but does not end with it.
 func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runInput) *creation {
 	n := &creation{
 		input: in, questions: make(chan *mcp.ElicitParams), answers: make(chan *mcp.ElicitResult),
@@ -73,6 +76,7 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 	ctx = context.WithValue(ctx, clientKey{}, asker)
 	request := c.request(req, in)
 	go func() {
+		defer c.creates.Done()
 		defer cancel()
 		defer close(n.done)
 		n.terminal, n.err = c.manager.Create(ctx, request, nil)

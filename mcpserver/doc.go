@@ -49,6 +49,12 @@
 //	entry.Close() // when the agent's session is closed: ends its MCP sessions
 //	l.Close()
 //
+// A Channel also offers MCP over ACP, which is unstable:
+//
+//	c := mcpserver.NewChannel(l) // one for each agent
+//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent)), c.Handler(yours))
+//	entry, err := c.Entry(s, "", initializeResult)
+//
 // Each entry has a token, without which nothing can connect. Other users of this machine cannot read the token, nor can
 // web pages. Programs of the same user can, as they can do anything else that this user may do.
 //

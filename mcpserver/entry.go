@@ -3,6 +3,7 @@ package mcpserver
 // What an ACP client tells an agent about a Server, and the token that this contains.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,9 +24,10 @@ import (
 // An Entry is an element of mcpServers in session/new, session/load and session/resume, which makes the agent connect
 // to a Server. Its JSON value is that of the schema type McpServer. It contains a secret.
 //
-// Callers should call Close when the agent's session is closed.
+// The secret expires when the Entry or its Listener is closed, and not before that, because agents may connect late and
+// more than once. Callers should call Close when the agent's session is closed, or its process has ended.
 type Entry struct {
-	// Type is "http" or "stdio". In version 1 of ACP, it is empty for stdio.
+	// Type is "http", "stdio" or "acp". In version 1 of ACP, it is empty for stdio.
 	Type string `json:"type,omitempty"`
 	Name string `json:"name"`
 
@@ -38,10 +40,14 @@ type Entry struct {
 	Args    []string              `json:"args,omitzero"`
 	Env     []acpterm.EnvVariable `json:"env,omitzero"`
 
+	// ServerID is set for MCP over ACP.
+	ServerID string `json:"serverId,omitempty"`
+
 	server   *Server
 	listener *Listener
 	key      [sha256.Size]byte
 	handler  *mcp.StreamableHTTPHandler
+	channel  *Channel // of type acp
 
 	slots chan struct{} // semaphore of sessions, including those being opened and closed
 
@@ -69,19 +75,19 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 	if err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
-	if name == "" {
-		name = "acpterm"
-	}
-	e := &Entry{
-		Name: name, server: s, listener: l,
-		links: make(map[*link]bool), slots: make(chan struct{}, l.options.MaxSessions),
-	}
+	e := s.newEntry(l, name)
 	token := rand.Text()
-	if agent.http {
+	switch {
+	case agent.http:
 		e.Type = "http"
 		e.URL = "http://" + l.addr + urlPath
 		e.Headers = []Header{{Name: "Authorization", Value: "Bearer " + token}}
-	} else if err := e.setRelay(agent.version, token); err != nil {
+	case agent.stdio:
+		err = e.setRelay(agent.version, token)
+	default:
+		err = errors.New("the agent supports MCP servers neither over HTTP nor over stdio")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
 	e.handler = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
@@ -91,6 +97,13 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 		return nil, fmt.Errorf("mcpserver: Entry: %w", err)
 	}
 	return e, nil
+}
+
+func (s *Server) newEntry(l *Listener, name string) *Entry {
+	return &Entry{
+		Name: cmp.Or(name, "acpterm"), server: s, listener: l,
+		links: make(map[*link]bool), slots: make(chan struct{}, l.options.MaxSessions),
+	}
 }
 
 // setRelay sets the fields for stdio.
@@ -116,6 +129,9 @@ func (e *Entry) setRelay(version int, token string) error {
 // returns the errors of that. Subsequent calls wait too.
 func (e *Entry) Close() error {
 	e.listener.revoke(e)
+	if e.channel != nil {
+		e.channel.remove(e)
+	}
 	e.mu.Lock()
 	e.closed = true
 	var all []func() error
@@ -210,8 +226,8 @@ func (e *Entry) release() {
 
 // agent holds the facts about an agent on which an entry depends.
 type agent struct {
-	version int // of ACP
-	http    bool
+	version          int // of ACP
+	http, stdio, acp bool
 }
 
 // readAgent reads a response to initialize.
@@ -226,17 +242,13 @@ func readAgent(initialize json.RawMessage) (agent, error) {
 	}
 	switch response.ProtocolVersion {
 	case 1:
-		value := member(response.AgentCapabilities, "mcpCapabilities", "http")
-		return agent{version: 1, http: string(value) == "true"}, nil
+		mcp := member(response.AgentCapabilities, "mcpCapabilities")
+		supports := func(name string) bool { return string(member(mcp, name)) == "true" }
+		return agent{version: 1, http: supports("http"), stdio: true, acp: supports("acp")}, nil
 	case 2:
 		mcp := member(response.Capabilities, "session", "mcp")
-		if isObject(member(mcp, "http")) {
-			return agent{version: 2, http: true}, nil
-		}
-		if isObject(member(mcp, "stdio")) {
-			return agent{version: 2}, nil
-		}
-		return agent{}, errors.New("the agent supports MCP servers neither over HTTP nor over stdio")
+		supports := func(name string) bool { return isObject(member(mcp, name)) }
+		return agent{version: 2, http: supports("http"), stdio: supports("stdio"), acp: supports("acp")}, nil
 	}
 	return agent{}, fmt.Errorf("protocol version %d is unknown", response.ProtocolVersion)
 }

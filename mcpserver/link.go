@@ -26,6 +26,17 @@ type link struct {
 	idle     *time.Timer // runs while requests is zero
 }
 
+// run serves a session on a connection, until either ends. Then it releases the terminals.
+func (k *link) run(c interface {
+	mcp.Transport
+	mcp.Connection
+}) {
+	defer k.entry.remove(k)
+	defer k.session.close()
+	defer context.AfterFunc(k.session.ctx, func() { c.Close() })()
+	k.session.server.Run(context.Background(), c)
+}
+
 // serve serves a request with the entry's token.
 func (e *Entry) serve(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")

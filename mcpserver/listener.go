@@ -51,7 +51,8 @@ type ListenOptions struct {
 	// another one over HTTP, the longest idle session without an open request and a running command is ended.
 	MaxSessions int
 
-	// MaxBody is the maximum size in bytes of an HTTP request's body or a relay's line. The default is 2 MiB.
+	// MaxBody is the maximum size in bytes of an HTTP request's body, a relay's line, or the params of a request over ACP.
+	// The default is 2 MiB.
 	MaxBody int64
 
 	// IdleTimeout is how long an MCP session over HTTP may be without an open request before it is ended. A client that

@@ -3,7 +3,6 @@ package mcpserver
 // Relays: programs that an agent starts as an MCP server over stdio, and that connect the agent to this process.
 
 import (
-	"context"
 	"errors"
 	"net"
 	"time"
@@ -65,9 +64,5 @@ func (e *Entry) serveRelay(conn net.Conn) {
 	if err != nil {
 		return
 	}
-	defer e.remove(k)
-	defer k.session.close()
-	c := newRelayConnection(conn, int(e.listener.options.MaxBody))
-	defer context.AfterFunc(k.session.ctx, func() { c.Close() })()
-	k.session.server.Run(context.Background(), c)
+	k.run(newRelayConnection(conn, int(e.listener.options.MaxBody)))
 }

@@ -166,7 +166,8 @@ func (c *connection) close() {
 }
 
 // Close ends all sessions, releases their terminals and waits until the processes are gone. It returns the joined
-// errors of the releases. Later sessions are refused. Subsequent calls wait, too. The Manager stays open.
+// errors of the releases. Later sessions are refused. Subsequent calls wait, too. The Manager stays open. Policies and
+// Options.Approve must not call Close, which waits for them.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -5,6 +5,7 @@ package mcpserver
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,10 @@ type session struct {
 	cancel context.CancelFunc
 	close  func() error // releases the terminals, and waits until their trees are gone
 
+	creates sync.WaitGroup // calls of Manager.Create; none is added once closed is set
+
 	mu      sync.Mutex
+	closed  bool
 	pending map[string]*creation // that wait for an answer, by the state that the client returns with it
 }
 
@@ -55,7 +59,12 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.close = sync.OnceValue(func() error {
 		c.cancel()
-		err := s.manager.CloseSession(context.Background(), c.id)
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		err := s.manager.ReleaseSession(context.Background(), c.id)
+		c.creates.Wait() // first: after CloseSession, commands would run without the session's options
+		err = errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
 		s.mu.Lock()
 		delete(s.sessions, c)
 		s.mu.Unlock()
@@ -95,6 +104,16 @@ func (c *session) instructions() string {
 		text += "\n\n" + c.options.Instructions
 	}
 	return text
+}
+
+// beginCreate counts a call of Manager.Create. It returns false if the session is closing.
+func (c *session) beginCreate() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.creates.Add(1)
+	}
+	return !c.closed
 }
 
 // within returns a context that ends with ctx, and when the session begins to close.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/longtest"
 )
 
 func TestSessionsDoNotSeeEachOther(t *testing.T) {
@@ -143,4 +146,36 @@ func TestLinesThatAreNoRequests(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the session goes on")
 	}
+}
+
+// A command that the session's policy denies does not run while the session is being closed either.
+func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+		"denied": func(*acptermtest.Process) int { ran.Add(1); return 0 },
+	}})
+	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+	})
+	s := New(m, &Options{Session: &acpterm.SessionOptions{Policy: deny}})
+	request := &mcp.CallToolRequest{Session: new(mcp.ServerSession), Params: new(mcp.CallToolParamsRaw)}
+	for range longtest.Times(50, 3000) {
+		c, err := s.open(t.Context())
+		require.NoError(t, err)
+		var calls, begun sync.WaitGroup
+		begun.Add(4)
+		for range 4 {
+			calls.Go(func() {
+				begun.Done()
+				_, _, err := c.create(t.Context(), request, runInput{Command: "denied", Args: []string{}})
+				require.Error(t, err)
+			})
+		}
+		begun.Wait()
+		require.NoError(t, c.close())
+		calls.Wait()
+		require.Empty(t, m.Terminals())
+	}
+	require.Zero(t, ran.Load())
 }

@@ -1,12 +1,14 @@
 package view
 
-// The request that types into a terminal with a PTY, and the queue of input for commands that do not read yet.
+// The requests that type into a terminal with a PTY and resize it, and the queue of input for commands that do not read
+// yet.
 
 import (
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,6 +56,33 @@ func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the command does not read what is typed", http.StatusServiceUnavailable)
 	default:
 		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// serveSize resizes a PTY to the pane of the user who types.
+func (v *View) serveSize(w http.ResponseWriter, r *http.Request) {
+	if refusal := v.admitChange(r, v.options.Input); refusal != "" {
+		http.Error(w, refusal, http.StatusForbidden)
+		return
+	}
+	_, terminal := v.find(r)
+	if terminal == nil {
+		http.NotFound(w, r)
+		return
+	}
+	columns, err1 := strconv.Atoi(r.URL.Query().Get("columns"))
+	rows, err2 := strconv.Atoi(r.URL.Query().Get("rows"))
+	if err1 != nil || err2 != nil {
+		http.Error(w, "columns and rows must be numbers", http.StatusBadRequest)
+		return
+	}
+	switch err := terminal.Resize(columns, rows); {
+	case errors.Is(err, acpterm.ErrInvalidParams):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case err != nil: // it has no PTY, or has ended
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		w.WriteHeader(http.StatusNoContent)
 	}
 }
 

@@ -279,6 +279,37 @@ func TestSizeComesBeforeTheOutputForIt(t *testing.T) {
 	}
 }
 
+// A page that may type resizes a PTY.
+func TestResizing(t *testing.T) {
+	y := newTypist(t, view.Options{Input: true})
+	terminal := y.sh("echo ready; exec sleep 600")
+	resize := func(y *typist, query string, change func(*http.Request)) int {
+		return y.request("POST", "terminals/"+keyOf(terminal)+"/size?"+query, change).StatusCode
+	}
+	mayChange := func(r *http.Request) { r.Header.Set("Acp-Terminal", "size") }
+	require.Equal(t, http.StatusNoContent, resize(y, "columns=132&rows=43", mayChange))
+	require.Equal(t, acpterm.TerminalSize{Columns: 132, Rows: 43}, *terminal.Info().Size)
+	for query, want := range map[string]int{
+		"": http.StatusBadRequest, "columns=80": http.StatusBadRequest, "columns=x&rows=24": http.StatusBadRequest,
+		"columns=0&rows=24": http.StatusBadRequest, "columns=80&rows=1001": http.StatusBadRequest,
+	} {
+		require.Equal(t, want, resize(y, query, mayChange), query)
+	}
+	require.Equal(t, http.StatusForbidden, resize(y, "columns=80&rows=24", func(*http.Request) {}))
+	require.Equal(t, http.StatusForbidden, resize(y, "columns=80&rows=24", func(r *http.Request) {
+		mayChange(r)
+		r.Header.Set("Origin", "https://evil.example")
+	}))
+	require.Equal(t, http.StatusNotFound, y.request("POST", "terminals/none/size?columns=80&rows=24", mayChange).StatusCode)
+	require.NoError(t, terminal.Kill(t.Context()))
+	require.Equal(t, http.StatusConflict, resize(y, "columns=80&rows=24", mayChange))
+	require.Equal(t, acpterm.TerminalSize{Columns: 132, Rows: 43}, *terminal.Info().Size)
+
+	readOnly := newTypist(t, view.Options{})
+	terminal = readOnly.sh("echo ready; exec sleep 600")
+	require.Equal(t, http.StatusForbidden, resize(readOnly, "columns=80&rows=24", mayChange))
+}
+
 func TestTypingEndsWithTheCommand(t *testing.T) {
 	y := newTypist(t, view.Options{Input: true})
 	terminal := y.sh("trap 'exit 3' INT; echo ready; while :; do sleep 0.01; done")

@@ -89,8 +89,9 @@
 //
 // # Terminals with a PTY
 //
-// If a terminal has a PTY, it is shown with its own number of columns and rows, which are updated when Terminal.Resize
-// is called. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
+// If a terminal has a PTY, it is shown with its own number of columns and rows, scaled to the pane. Both are updated
+// when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on the terminal or types resizes it
+// to fill the pane, until another page does. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
 // any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard, mouse tracking, focus
 // reports and requests for an answer are ignored. In particular, this means that the page never responds to a command
 // on its own.
@@ -98,7 +99,8 @@
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
 // to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.
 // Control V pastes text after removing any control characters. If the command has requested bracketed paste (mode
-// 2004), the pasted text is bracketed. Control Shift Enter turns typing off and on again. While typing is off, pressing
+// 2004), the pasted text is bracketed. Touch devices and narrow pages have buttons for Control, Escape, Tab and the
+// arrow keys. Control Shift Enter turns typing off and on again. While typing is off, pressing
 // Tab moves the focus out of the terminal. Each request results in a single Terminal.Write and therefore in a single
 // acpterm.InputEvent, which contains the number of bytes but not the text itself.
 package view
@@ -129,7 +131,7 @@ type Options struct {
 	// AllowStop allows the page to stop commands.
 	AllowStop bool
 
-	// Input allows users to type into terminals with a PTY. Input from a single page is written in the order it was
+	// Input allows users to type into terminals with a PTY, and to resize them. Input from a single page is written in the order it was
 	// sent. If several pages are typing into the same terminal, their requests are written one at a time and are never
 	// interleaved. Input to one terminal never waits for input to another. If a command is not reading its input, up to
 	// 256 KiB will be queued. After that, pages must retry.
@@ -310,6 +312,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
+	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)
 	return mux
 }
 

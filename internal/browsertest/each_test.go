@@ -91,6 +91,10 @@ var inEach = []struct {
 	{"a long command is cut, and is a click away", testLongCommand, false},
 	{"several managers and names of sessions", testSources, false},
 	{"Control F, arrow keys and the theme, of the page", testKeys, false},
+	{"the user who types decides the size of a PTY, and others scale it", testPaneSize, true},
+	{"keys that a touch keyboard lacks reach the command", testTouchKeys, true},
+	{"a terminal fills the screen", testFullScreen, false},
+	{"on phones, all fits and can be touched", testPhones, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -103,6 +107,10 @@ var inOthers = []string{
 	"a copy has the tabs and the lines that the command wrote",
 	"Control F, arrow keys and the theme, of the page",
 	"a page is light, and a second visit loads no files",
+	"the user who types decides the size of a PTY, and others scale it",
+	"keys that a touch keyboard lacks reach the command",
+	"a terminal fills the screen",
+	"on phones, all fits and can be touched",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

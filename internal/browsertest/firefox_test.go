@@ -181,7 +181,7 @@ func (w window) json(expression string) string {
 	var evaluated struct{ Result struct{ Value string } }
 	w.f.call("script.evaluate", map[string]any{
 		"expression": "(async () => {" + library + "try { return JSON.stringify(await (" + expression + ")) ?? 'null' } catch { return 'null' }})()",
-		"target":     map[string]any{"context": w.context}, "awaitPromise": true,
+		"target":     map[string]any{"context": w.context}, "awaitPromise": true, "userActivation": true,
 	}, &evaluated)
 	return evaluated.Result.Value
 }

@@ -341,17 +341,19 @@ func testSize(t *testing.T, b *browser) {
 
 func testAlternateScreen(t *testing.T, b *browser) {
 	y := serveTyping(t, &view.Options{Input: true})
-	terminal := y.sh(t, `stty -echo; echo before; read -r _
-		printf '\033[?1049;1006h\033[?25l\033[2J\033[H1,1\033[24;77H24,7'
-		printf '\033[2;23r\033[23;1Hlast\n\033[5;10Hfive'; read -r _
+	terminal := y.sh(t, `stty -echo; echo before; read -r _; set -- $(stty size)
+		printf '\033[?1049;1006h\033[?25l\033[2J\033[H1,1\033['$1';1Hbottom'
+		printf '\033[2;'$(($1-1))'r\033['$(($1-1))';1Hlast\n\033[5;10Hfive'; read -r _
 		printf '\033[r\033[?25h\033[?1049l'; echo after; read -r _`)
-	p := b.open(t, y.url)
+	p := b.open(t, y.only(terminal), look("light", 1000, 700, 1))
 	p.until(`el.text === 'before\n' && part('.xterm-cursor')`)
 	p.focusScreen()
+	p.until(`el.row.columns > 80`) // it fits the pane
 	p.press("\r")
 	p.until(`el.text.includes('five') && !part('.xterm-cursor')`)
-	want := make([]string, 24)
-	want[0], want[4], want[21], want[23] = "1,1", strings.Repeat(" ", 9)+"five", "last", strings.Repeat(" ", 76)+"24,7"
+	rows := terminal.Info().Size.Rows
+	want := make([]string, rows)
+	want[0], want[4], want[rows-3], want[rows-1] = "1,1", strings.Repeat(" ", 9)+"five", "last", "bottom"
 	wanted, err := json.Marshal(want) // the program's own lines, and the lines it scrolled
 	require.NoError(t, err)
 	p.until(fmt.Sprintf("JSON.stringify(%s) === JSON.stringify(%s)", drawnRows, wanted))
@@ -479,7 +481,7 @@ func testHostilePTY(t *testing.T, b *browser) {
 		require.Equal(t, y.only(terminal), eval[string](p, "location.href"))
 		require.False(t, eval[bool](p, `window.hurt !== undefined ||
 			!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href]:not(.whole), .xterm-underline-5, img, canvas')`))
-		untilRows(p, 24)
+		untilRows(p, terminal.Info().Size.Rows)
 		p.requireQuiet()
 		p.close()
 	}

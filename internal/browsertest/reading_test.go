@@ -217,11 +217,14 @@ func testWrap(t *testing.T, b visitor) {
 	p := b.visit(t, v.only(v.create(t, "make")))
 	p.resize(390, 844)
 	const lines = `part('.xterm-rows').innerText.trimEnd().split('\n').length`
-	p.until(`el.text.endsWith('end\n') && ` + lines + ` === 2`)
-	eval[bool](p, `(part('.wrap').click(), true)`)
-	p.until(lines + ` > 2 && part('.screen').scrollWidth <= part('.screen').clientWidth`)
+	const wrapped = lines + ` > 2 && part('.screen').scrollWidth <= part('.screen').clientWidth`
+	p.until(`el.text.endsWith('end\n') && ` + wrapped)
 	require.Equal(t, strings.Repeat("x", 79)+"\nend\n", eval[string](p, "el.text"))
 	eval[bool](p, `(part('.wrap').click(), true)`)
 	p.until(lines + ` === 2`)
+	eval[bool](p, `(part('.wrap').click(), true)`)
+	p.until(wrapped)
+	p.resize(1000, 700)
+	p.until(lines + ` === 2 && !visible(part('.wrap'))`)
 	p.requireQuiet()
 }

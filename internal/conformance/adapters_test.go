@@ -135,8 +135,8 @@ func installAdapters(t *testing.T) (bin string) {
 	return filepath.Join(dir, "node_modules", ".bin")
 }
 
-// test makes the adapter run all commands in a turn. The client advertises the handler's capabilities, except the
-// capability without, unless it is empty.
+// test makes the adapter run all commands in a turn. The client advertises the capabilities of the handler and of
+// agentterm, except the capability without, unless it is empty.
 func (a adapter) test(t *testing.T, bin, without string) {
 	m := acptermtest.NewManager(t, nil)
 	dir := t.TempDir()
@@ -214,6 +214,7 @@ func (a adapter) converse(
 		AgentInfo       struct{ Name, Version string }
 	}
 	capabilities := h.Capabilities()
+	agentterm.Advertise(&capabilities)
 	delete(capabilities.Meta, without)
 	require.NoError(t, session.conn.Call(ctx, "initialize", object{
 		"protocolVersion": 1, "clientCapabilities": capabilities,

@@ -25,6 +25,7 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/mcpserver"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,7 @@ var commands = map[string]func(){
 }
 
 func TestMain(m *testing.M) {
+	mcpserver.RunRelay()
 	if len(os.Args) > 2 && os.Args[1] == commandMark {
 		commands[os.Args[2]]()
 		os.Exit(0)

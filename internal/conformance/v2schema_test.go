@@ -14,12 +14,14 @@ import (
 func TestSchemasAreThoseOfTheSDK(t *testing.T) {
 	_, program := requireTypeScript(t, "v2agent.mjs")
 	shipped := filepath.Join(filepath.Dir(program), "node_modules", "@agentclientprotocol", "sdk", "schema")
-	for name, version := range map[string]string{
-		"terminal.v1.json": "v1", "toolcall.v1.json": "v1", "terminal.v2.json": "v2",
-		"auth.v1.json": "v1", "auth.v2.json": "v2",
+	for name, file := range map[string]string{
+		"terminal.v1.json": "v1/schema.json", "toolcall.v1.json": "v1/schema.json", "auth.v1.json": "v1/schema.json",
+		"session.v1.json": "v1/schema.json", "mcp.v1.json": "v1/schema.unstable.json",
+		"terminal.v2.json": "v2/schema.json", "auth.v2.json": "v2/schema.json", "session.v2.json": "v2/schema.json",
+		"mcp.v2.json": "v2/schema.unstable.json",
 	} {
 		own := readDefinitions(t, filepath.Join("testdata", "schema", name))
-		all := readDefinitions(t, filepath.Join(shipped, version, "schema.json"))
+		all := readDefinitions(t, filepath.Join(shipped, filepath.FromSlash(file)))
 		require.NotEmpty(t, own)
 		for def, got := range own {
 			want := all[def]

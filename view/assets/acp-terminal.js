@@ -3,7 +3,7 @@
 // Attributes: src; line, the number of a line to show; theme, "dark" or "light" (the default follows the system).
 // Properties: row (the terminal's status, see row.go), text (the output on the screen and in its scrollback, without
 // colours), missed (the number of skipped bytes), following, first (the text of the first events of src, if the page has
-// it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), update(row). The default height is
+// it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), name(row). The default height is
 // 24rem. The user can type while the screen has the focus and row.input is true.
 //
 // Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
@@ -13,13 +13,14 @@ import { Terminal } from './xterm/xterm.mjs'
 import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
-import { fit, fontSize } from './fit.js'
-import { Groups } from './groups.js'
+import { fit, fontSize, sizeOf } from './fit.js'
 import { cut, linesOf, markerAt, textOf, textOfAll } from './lines.js'
+import { KeyBar } from './keys.js'
 import { linkOpener } from './links.js'
+import { mayMark } from './marks.js'
 import { menuOf } from './menu.js'
 import { Numbers } from './numbers.js'
-import { isForCommand, isToggle, listen, sender } from './typing.js'
+import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
 import { makeInert } from './inert.js'
 import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
@@ -57,13 +58,17 @@ class AcpTerminal extends HTMLElement {
   #visible = false // the screen has been fitted to its pane
   #leaveEnd = () => {} // lets a screen that has appeared scroll
   #send = null // sends typed text to the current src
+  #resizer = null // of the current src
+  #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
+  #named = null // the number of a row, and the name of its session
   #typed = 0 // the number of the last row that accepted input
   #stopProblem = '' // the reason why the last stop request had no effect
   #paused = false // the user has turned typing off, so that Tab leaves
   #gap = false // retained output was not written to the screen
   #history = null // { all, size }: a promise of the History, and the size of the output then; null if none was read
   #numbers = null // of the lines
-  #groups = null // divides the output into groups
+  #groups = null // divides the output into groups, once it has marks of them
+  #atStart = true // of a line
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
   #headings = [] // { marker, id }: the rows of the groups' headings
@@ -128,9 +133,10 @@ class AcpTerminal extends HTMLElement {
     else this.#connect()
   }
 
-  // update shows a newer row of an ended command, whose stream has ended: its session may have another name.
-  update(row) {
-    if (this.row?.ended && this.row.number === row.number) this.#showStatus(Date.now() + this.#clockOffset, row)
+  // name shows the name that a session has in the list. The stream of an ended command does not tell a later one.
+  name({ number, session }) {
+    this.#named = { number, session }
+    if (this.row?.number === number && this.row.session !== session) this.#showStatus(Date.now() + this.#clockOffset, this.row)
   }
 
   openFind() {
@@ -403,6 +409,11 @@ class AcpTerminal extends HTMLElement {
   async #open() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
     const p = this.#parts = build(root, () => this.#onMenu())
+    p.keys = new KeyBar({
+      onKey: text => { if (this.#typing) this.#type(text) },
+      application: () => this.#xterm.modes.applicationCursorKeysMode,
+    })
+    p.box.insertBefore(p.keys.element, p.typing)
     const stopped = p.stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
     const styled = addSheets(root)
@@ -416,7 +427,10 @@ class AcpTerminal extends HTMLElement {
     for (const type of ['wheel', 'touchstart', 'pointerdown'])
       p.screen.addEventListener(type, () => this.#leaveEnd(), { capture: true, passive: true, signal: stopped.signal })
     on(p.screen, 'mousedown', () => this.#pause(false))
-    on(p.screen, 'focusin', () => this.#showTyping())
+    on(p.screen, 'focusin', () => {
+      this.#showTyping()
+      this.#decideSize()
+    })
     on(p.screen, 'focusout', () => this.#pause(false))
     on(p.typing, 'click', () => this.#xterm?.focus())
     let touched = 0
@@ -451,6 +465,15 @@ class AcpTerminal extends HTMLElement {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
       p.reader.setAttribute('aria-pressed', pressed)
       if (this.#xterm) this.#xterm.options.screenReaderMode = pressed
+    })
+    on(p.full, 'click', () => {
+      if (document.fullscreenElement === this) document.exitFullscreen()
+      else this.requestFullscreen().catch(() => this.#say('The browser does not allow the full screen'))
+    })
+    on(this, 'fullscreenchange', () => {
+      const full = document.fullscreenElement === this
+      p.full.setAttribute('aria-pressed', full)
+      if (full) navigator.keyboard?.lock?.(['Escape']).catch(() => {}) // for the command; a long press leaves
     })
     on(p.wrap, 'click', () => {
       p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
@@ -510,13 +533,13 @@ class AcpTerminal extends HTMLElement {
       this.#scroll(event.deltaY, () => {})
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
-    listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
+    listen(xterm, { typing: () => this.#typing, onText: text => this.#type(p.keys.apply(text)) })
     xterm.onRender(() => this.#showToEnd())
     this.#numbers = new Numbers(xterm, p.gutter, number => {
       this.setAttribute('line', number)
       this.dispatchEvent(new CustomEvent('line', { detail: number }))
     })
-    this.#groups = new Groups(this.#folded, this.#decided)
+    this.#groups = null
     xterm.registerLinkProvider({ provideLinks: (y, callback) => callback(this.#headingAt(y - 1)) })
     if (this.row) this.#setKind()
     this.#numbers.start(1)
@@ -574,6 +597,8 @@ class AcpTerminal extends HTMLElement {
     p.gutter.hidden = false
     p.typing.hidden = true
     this.#online = this.#tried = this.#paused = false
+    this.#size = null
+    p.keys.element.hidden = true
     p.whole.hidden = true
     this.#typed = 0
     delete p.box.dataset.tone
@@ -590,6 +615,8 @@ class AcpTerminal extends HTMLElement {
     this.#xterm = this.#finder = this.#numbers = this.#history = this.#shown = null
     this.#headings = []
     this.#gap = this.#moving = this.#written = this.#visible = false
+    this.#atStart = true
+    this.#groups = null
     this.missed = this.#toLoad = 0
     this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
     p.gutter.textContent = ''
@@ -609,9 +636,12 @@ class AcpTerminal extends HTMLElement {
   #fit() {
     if (!this.#xterm?.element) return
     const { following } = this
-    const appears = !this.#visible && this.#parts.screen.clientHeight > 0
-    this.#visible = this.#parts.screen.clientHeight > 0
-    fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
+    const { screen, wrap } = this.#parts
+    const appears = !this.#visible && screen.clientHeight > 0
+    this.#visible = screen.clientHeight > 0
+    if (this.#size) this.#askSize()
+    const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
+    wrap.hidden = !narrow || screen.classList.contains('unused')
     this.#numbers?.fit()
     if (!following || this.#shown) return
     this.#xterm.scrollToBottom()
@@ -641,6 +671,29 @@ class AcpTerminal extends HTMLElement {
       rendered.dispose()
       this.#leaveEnd = () => {}
     }
+  }
+
+  // type sends a text to the command.
+  #type(text) {
+    if (!this.#size) this.#decideSize()
+    this.#xterm.scrollToBottom()
+    this.#send(text)
+  }
+
+  // decideSize makes the PTY as large as this pane, because the user types here.
+  #decideSize() {
+    if (!this.#typing) return
+    this.#askSize()
+    this.#fit()
+  }
+
+  // askSize asks for the size of this pane.
+  #askSize() {
+    const size = this.#typing && sizeOf(this.#xterm, this.#parts.screen)
+    if (!size) return
+    const { columns, rows } = this.#size ?? this.row
+    if (size.columns !== columns || size.rows !== rows) this.#resizer.ask(size)
+    this.#size = size
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
@@ -696,6 +749,7 @@ class AcpTerminal extends HTMLElement {
       : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.#typing
+    p.keys.element.hidden = !this.#typing
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
     p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.#typing)
@@ -730,6 +784,7 @@ class AcpTerminal extends HTMLElement {
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
+    this.#resizer = resizer(`${src}/size`, signal)
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
     const { first } = this
     this.first = ''
@@ -737,7 +792,7 @@ class AcpTerminal extends HTMLElement {
       signal, first,
       onEvent: event => {
         if (signal.aborted) return
-        if (event.type !== 'status') return this.#write(event.data, signal)?.then(() => this.#showLoading(event.id))
+        if (event.type !== 'status') return this.#write(event.data, signal).then(() => { if (!signal.aborted) this.#showLoading(event.id) })
         const { now, row, size } = event.data
         this.#showStatus(now, row ?? { ...this.row, ...size })
         this.#toLoad ||= this.row.bytes
@@ -787,7 +842,7 @@ class AcpTerminal extends HTMLElement {
 
   // finish completes the screen after the end of the output.
   async #finish(signal) {
-    const rest = this.#groups.rest()
+    const rest = this.#groups?.rest()
     if (rest) await new Promise(resolve => this.#xterm.write(rest, resolve))
     if (signal.aborted) return
     this.#showLoading('', true)
@@ -814,14 +869,19 @@ class AcpTerminal extends HTMLElement {
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
-  #write({ missed, text, replaced }, signal) {
+  async #write({ missed, text, replaced }, signal) {
+    if (!this.#groups && this.#kind === 'pipe' && mayMark(text)) {
+      const { Groups } = await this.#loadLater(signal) ?? {}
+      if (signal.aborted) return
+      if (Groups) this.#groups = new Groups(this.#folded, this.#decided, this.#atStart)
+    }
     if (this.#shown || this.#moving) return // the live output is read again after the window
     const xterm = this.#xterm
     let lead = ''
     if (replaced) {
       xterm.reset() // nothing is queued, because each write is awaited
       this.#finder?.rescan()
-      this.#groups.reset()
+      this.#groups?.reset()
       this.#headings = []
       this.#numbers.start(1)
       this.missed = 0
@@ -837,10 +897,11 @@ class AcpTerminal extends HTMLElement {
       this.#gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       lead = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}` // on a PTY the note would spoil the screen
-      this.#groups.reset()
+      this.#groups?.reset()
     }
     this.#written = true
-    return new Promise(resolve => {
+    this.#atStart = text.endsWith('\n')
+    await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)
       if (missed) xterm.write('', () => this.#gap ? this.#numbers.forget() : this.#numbers.start(1))
@@ -857,7 +918,7 @@ class AcpTerminal extends HTMLElement {
   #writePieces(text) {
     const xterm = this.#xterm, numbers = this.#numbers
     if (this.#kind === 'pty') return xterm.write(text)
-    for (const piece of this.#groups.pieces(text)) {
+    for (const piece of this.#groups?.pieces(text) ?? [{ text }]) {
       if (piece.skipped) xterm.write('', () => numbers.skip(piece.skipped))
       if (piece.group) xterm.write('', () => this.#headings.push({ id: piece.group, marker: xterm.registerMarker(0) }))
       for (const part of cut(piece.text, xterm.cols)) xterm.write(part, () => numbers.advance())
@@ -868,10 +929,15 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     const before = this.row
     this.#clockOffset = now - Date.now()
+    if (this.#named?.number === row.number) row = { ...row, session: this.#named.session }
     this.row = row
     this.dataset.state = row.state
     if (before?.number !== row.number) this.#setKind()
-    else if (before.columns !== row.columns || before.rows !== row.rows) this.#fit()
+    else if (before.columns !== row.columns || before.rows !== row.rows) {
+      const mine = this.#resizer.asking || row.columns === this.#size?.columns && row.rows === this.#size.rows
+      if (!mine) this.#size = null // another viewer types
+      this.#fit()
+    }
     p.box.dataset.tone = tone(row)
     if (p.command.textContent !== commandOf(row)) {
       p.command.textContent = commandOf(row)
@@ -891,7 +957,7 @@ class AcpTerminal extends HTMLElement {
     p.firstError.hidden = kindOf(row) !== 'failed' || !row.ended || !row.bytes || !!row.pty
     p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
     p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'
-    p.wrap.hidden = unused || !!row.pty
+    if (unused) p.wrap.hidden = true
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
@@ -923,7 +989,8 @@ class AcpTerminal extends HTMLElement {
     if (!row.ended && !this.#online) return // it may have ended
     const ended = row.ended || Date.now() + this.#clockOffset
     const numbers = [row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
-    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
+    // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
+    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
@@ -993,7 +1060,8 @@ function build(root, onMenu) {
   p.problem = element('p', { class: 'note problem', role: 'alert' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
-  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'false', title: 'Wrap long lines to the width of the window' })
+  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
+  p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
   p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error' })
   p.copy = button('Copy', { class: 'copy' })
   p.copyOutput = button('Copy output', { class: 'copy-output' })
@@ -1026,7 +1094,7 @@ function build(root, onMenu) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.stop),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
       element('div', { class: 'about' }, p.numbers, p.toEnd), p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),

@@ -1,19 +1,19 @@
 // The size of the screen: a terminal with a PTY has its own size, any other one has the size of its pane.
 
-// Commands that write to a pipe often format for 80 columns. A narrower pane scrolls.
+// Commands that write to a pipe often format for 80 columns. In a narrower pane, lines wrap, or the pane scrolls.
 const minColumns = 80
 const scrollbarWidth = 14
 
-// minFontSize is the smallest font size for a PTY that does not fit its pane. If it is still too large, the pane
-// scrolls.
+// A PTY is scaled to its pane, between these font sizes. If it is still too large, the pane scrolls.
 const minFontSize = 9
+const maxFontSize = 20
 
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
-// without one. wrap makes lines wrap in a pane that is narrower than a command expects.
+// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is.
 export function fit(xterm, pane, size, wrap) {
-  if (!cell(xterm) || !pane.clientHeight) return
+  if (!cell(xterm) || !pane.clientHeight) return false
   const frame = pane.firstChild
   if (!size) {
     const { width, height } = cell(xterm)
@@ -21,17 +21,35 @@ export function fit(xterm, pane, size, wrap) {
     const least = wrap ? 2 : minColumns
     xterm.resize(Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
     frame.style.width = columns < least ? `${least * width + scrollbarWidth}px` : ''
-    return
+    return columns < minColumns
   }
   xterm.resize(size.columns, size.rows)
   xterm.options.fontSize = fontSize()
   const { width, height } = cell(xterm)
   const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth) / (size.columns * width)
   const byHeight = fontSize() * pane.offsetHeight / (size.rows * height)
-  const best = Math.min(fontSize(), byHeight, byWidth < minFontSize ? Infinity : byWidth)
-  xterm.options.fontSize = Math.max(minFontSize, Math.floor(best))
-  frame.style.width = `${Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth}px`
+  const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
+  const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
+  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth || size.rows * cell(xterm).height > pane.offsetHeight
+  let font = Math.max(minFontSize, Math.floor(best))
+  xterm.options.fontSize = font
+  while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
+  frame.style.width = `${wide()}px`
+  return false
 }
+
+// sizeOf returns the columns and rows of a PTY that fills a pane, or null while it is not visible.
+export function sizeOf(xterm, pane) {
+  xterm.options.fontSize = fontSize()
+  if (!cell(xterm) || !pane.clientHeight) return null
+  const { width, height } = cell(xterm)
+  return {
+    columns: Math.min(maxSize, Math.max(20, Math.floor((pane.offsetWidth - scrollbarWidth) / width))),
+    rows: Math.min(maxSize, Math.max(5, Math.floor(pane.offsetHeight / height))),
+  }
+}
+
+const maxSize = 1000 // allowed by the server
 
 // cell returns the size of a character, or null while the terminal is not visible.
 function cell(xterm) {

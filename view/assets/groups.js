@@ -2,11 +2,11 @@
 // "##[group]title", and GitLab's "section_start:time:name" and "section_end:time:name". A group has a heading instead of
 // the line that begins it, and an empty line for the one that ends it. A folded group shows only its heading.
 
+import { isHeld, mayMark, maxMark } from './marks.js'
+
 const escapes = String.raw`(?:\x1b\[[\d;]*[mK])*`
 const github = new RegExp(`^${escapes}(?:::|##\\[)(group|endgroup)(?:::|\\])(.*?)\\r?$`)
 const gitlab = new RegExp(`^${escapes}section_(start|end):\\d+:([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}(.*?)\\r?$`)
-const marks = ['::group::', '::endgroup::', '##[group]', '##[endgroup]', 'section_start:', 'section_end:']
-const maxMark = 1000 // characters of a line that can be a mark
 
 // Groups divides output into pieces. The ids of groups are the same each time the same output is divided.
 export class Groups {
@@ -19,16 +19,18 @@ export class Groups {
   #atStart = true // of a line
   #skipped = 0 // lines not shown since the last piece
 
-  // constructor takes the set of folded groups, and the set of those whose first fold was decided. It adds to both.
-  constructor(folded, decided) {
+  // constructor takes the set of folded groups, the set of those whose first fold was decided, both of which it adds to,
+  // and whether the output is at the start of a line.
+  constructor(folded, decided, atStart = true) {
     this.folded = folded
     this.#opened = decided
+    this.#atStart = atStart
   }
 
   // pieces yields { text, skipped, group }: text for the screen, the number of lines that are left out before it, and
   // the id of the group whose heading is the text.
   * pieces(text) {
-    if (!this.#held && !this.#open.length && !this.#mayMark(text)) {
+    if (!this.#held && !this.#open.length && !mayMark(text)) {
       this.#atStart = text.endsWith('\n') || !text && this.#atStart
       yield { text, skipped: 0 }
       return
@@ -108,18 +110,6 @@ export class Groups {
     const at = this.#open.findLastIndex(group => group.name === name)
     if (at >= 0) this.#open.length = at
   }
-
-  #mayMark(text) {
-    return marks.some(mark => text.includes(mark)) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
-  }
-}
-
-// isHeld reports whether an unfinished line can become a mark. An "s" alone is shown, as it may be a sign of progress.
-function isHeld(line) {
-  if (!line || line.length >= maxMark) return false
-  const text = line.replace(/^(?:\x1b\[[\d;]*[mK])+/, '')
-  if (text === 's') return false
-  return /^\x1b(?:\[[\d;]*)?$/.test(text) || marks.some(mark => mark.startsWith(text.slice(0, mark.length)))
 }
 
 function markOf(line) {

@@ -1,4 +1,5 @@
-// What a page loads only when a user asks for it: all retained output, finding, and the first error.
+// What a page loads only when it is needed: all retained output, finding, the first error, and groups of lines.
 export { Finder } from './finder.js'
 export { isError } from './firsterror.js'
+export { Groups } from './groups.js'
 export { History } from './history.js'

@@ -100,7 +100,7 @@ function show(row) {
   item.command.title = commandOf(row)
   item.outcome.textContent = outcome(row)
   showTime(row)
-  if (shown?.dataset.key === row.key) another ? open(row.key) : shown.update(row)
+  if (shown?.dataset.key === row.key) another ? open(row.key) : shown.name(row)
   return !known
 }
 

@@ -80,6 +80,26 @@ export function sender(url, { onProblem, signal }) {
   }
 }
 
+// resizer returns a function that asks for a size of the PTY: one request at a time, and the last size in the end.
+export function resizer(url, signal) {
+  let wanted = null
+  let asking = false
+  return {
+    get asking() { return asking },
+    async ask(size) {
+      wanted = size
+      if (asking) return
+      asking = true
+      while (wanted && !signal.aborted) {
+        const { columns, rows } = wanted
+        wanted = null
+        await fetch(`${url}?columns=${columns}&rows=${rows}`, { method: 'POST', headers: { 'Acp-Terminal': 'size' } }).catch(() => {})
+      }
+      asking = false
+    },
+  }
+}
+
 // post sends one request. It does not resend a text that may have arrived.
 async function post(url, body) {
   try {

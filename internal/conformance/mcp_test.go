@@ -1,0 +1,306 @@
+//go:build unix
+
+package conformance
+
+// The MCP server of package mcpserver with the agent of testdata/tsagent/mcpagent.mjs, which is made from the official
+// TypeScript SDKs of ACP and MCP. The agent receives the server in session/new.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/mcpserver"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// mcpAgent is a client with the agent. The client serves terminal/* in version 1 of ACP, and the MCP server in both.
+type mcpAgent struct {
+	t       *testing.T
+	version int
+	manager *acpterm.Manager
+	server  *mcpserver.Server
+	channel *mcpserver.Channel
+	entry   *mcpserver.Entry
+	conn    *jsonrpc2.Conn
+	session string
+	said    chan string // texts of the agent's messages
+
+	mu             sync.Mutex
+	sent, received []message // by the client
+}
+
+// mcpOutcome is the agent's report of a command.
+type mcpOutcome struct {
+	Error    string
+	Tools    []string
+	Version  string // of MCP
+	Progress []string
+	Result   struct {
+		IsError           bool
+		Content           []struct{ Text string }
+		StructuredContent struct {
+			ID       acpterm.TerminalID
+			State    string
+			ExitCode *int `json:"exit_code"`
+			Output   string
+		}
+	}
+
+	ExitCode *int // of terminal/*
+	Output   string
+}
+
+// startMCPAgent starts the agent with a session that has the MCP server. transports are those that the agent supports.
+func startMCPAgent(t *testing.T, version int, options *acpterm.Options, transports ...string) *mcpAgent {
+	t.Helper()
+	a := &mcpAgent{t: t, version: version, manager: must(acpterm.NewManager(options)), said: make(chan string, 16)}
+	t.Cleanup(func() { require.NoError(t, a.manager.Close()) })
+	dir := t.TempDir()
+	a.server = mcpserver.New(a.manager, &mcpserver.Options{Session: &acpterm.SessionOptions{Roots: []string{dir}}})
+	relay := must(os.Executable())
+	listener := must(mcpserver.Listen(&mcpserver.ListenOptions{Relay: relay}))
+	a.channel = mcpserver.NewChannel(listener)
+	a.start(transports)
+
+	initialized := a.initialize()
+	a.entry = must(a.channel.Entry(a.server, "", initialized))
+	request := must(json.Marshal(object{"cwd": dir, "mcpServers": []any{a.entry}}))
+	name := "session"
+	if a.entry.Type == "acp" {
+		name = "mcp" // the unstable schema
+	}
+	schema := loadSchemaFile(t, fmt.Sprintf("%s.v%d.json", name, version))
+	require.NoError(t, schema.validate(t, "NewSessionRequest", request), "%s", request)
+	require.NoError(t, schema.validate(t, "McpCapabilities", mcpCapabilities(t, initialized)))
+	var opened struct{ SessionID string }
+	require.NoError(t, a.conn.Call(t.Context(), "session/new", json.RawMessage(request), &opened))
+	a.session = opened.SessionID
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		require.NoError(t, a.server.Close())
+	})
+	return a
+}
+
+// start starts the agent's process. It ends with the test.
+func (a *mcpAgent) start(transports []string) {
+	cmd := typeScript(a.t, "mcpagent.mjs", append([]string{fmt.Sprint(a.version)}, transports...)...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	stdin := must(cmd.StdinPipe())
+	stdout := must(cmd.StdoutPipe())
+	require.NoError(a.t, cmd.Start())
+	h := acpterm.NewHandler(a.manager, a.handlerOptions())
+	fromAgent := &tap{stdout, messageLines{take: func(m message) { a.note(&a.received, m) }}}
+	toAgent := &sink{stdin, messageLines{take: func(m message) { a.note(&a.sent, m) }}}
+	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
+	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest),
+		a.channel.Handler(jsonrpc2.HandlerWithError(a.next)))
+	a.t.Cleanup(func() {
+		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		defer stop.Stop()
+		a.conn.Close()
+		<-a.conn.DisconnectNotify()
+		require.NoError(a.t, h.Close())
+		require.NoError(a.t, cmd.Wait())
+		require.Empty(a.t, complaints.String(), "the SDK complained")
+	})
+}
+
+func (a *mcpAgent) note(to *[]message, m message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	*to = append(*to, m)
+}
+
+// requireValidMCP checks all messages of MCP over ACP against the schema. It returns the numbers of requests and of
+// notifications.
+func (a *mcpAgent) requireValidMCP() (requests, notifications int) {
+	a.t.Helper()
+	s := loadSchemaFile(a.t, fmt.Sprintf("mcp.v%d.json", a.version))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	calls := make(map[string]bool)
+	for _, m := range a.received {
+		if m.Method == "mcp/message" {
+			calls[string(m.ID)] = true
+			require.NoError(a.t, s.validate(a.t, "MessageMcpRequest", m.Params), "%s", m.raw)
+		}
+	}
+	for _, m := range a.sent {
+		switch {
+		case m.Method == "mcp/message":
+			notifications++
+			require.Empty(a.t, m.ID)
+			require.NoError(a.t, s.validate(a.t, "MessageMcpNotification", m.Params), "%s", m.raw)
+		case m.Method == "" && calls[string(m.ID)]:
+			requests++
+			require.Empty(a.t, m.Error, "%s", m.raw)
+			require.NoError(a.t, s.validate(a.t, "MessageMcpResponse", m.Result), "%s", m.raw)
+		}
+	}
+	require.Len(a.t, calls, requests, "each request is answered")
+	return requests, notifications
+}
+
+// handlerOptions returns the options of terminal/*, which version 2 does not have.
+func (a *mcpAgent) handlerOptions() *acpterm.HandlerOptions {
+	if a.version == 1 {
+		return nil
+	}
+	return &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)}
+}
+
+// initialize returns the agent's response.
+func (a *mcpAgent) initialize() json.RawMessage {
+	params := object{"protocolVersion": 1, "clientCapabilities": acpterm.ClientCapabilities{Terminal: true}}
+	if a.version == 2 {
+		params = object{
+			"protocolVersion": 2, "capabilities": object{}, "info": object{"name": "acpterm", "version": "0"},
+		}
+	}
+	var response json.RawMessage
+	require.NoError(a.t, a.conn.Call(a.t.Context(), "initialize", params, &response))
+	return response
+}
+
+// mcpCapabilities returns the agent's capabilities of MCP.
+func mcpCapabilities(t *testing.T, initialized []byte) []byte {
+	var response struct {
+		AgentCapabilities struct{ McpCapabilities json.RawMessage } // of version 1
+		Capabilities      struct{ Session struct{ Mcp json.RawMessage } }
+	}
+	require.NoError(t, json.Unmarshal(initialized, &response))
+	return append(response.AgentCapabilities.McpCapabilities, response.Capabilities.Session.Mcp...)
+}
+
+// next handles the messages that acpterm does not answer.
+func (a *mcpAgent) next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	var said struct {
+		Update struct{ Content struct{ Text string } }
+	}
+	if err := json.Unmarshal(*req.Params, &said); err != nil {
+		return nil, err
+	}
+	a.said <- said.Update.Content.Text
+	return nil, nil
+}
+
+// run makes the agent run a shell line through a door, "mcp" or "terminal".
+func (a *mcpAgent) run(door, line string) (outcome mcpOutcome) {
+	a.t.Helper()
+	require.NoError(a.t, a.conn.Call(a.t.Context(), "session/prompt", object{
+		"sessionId": a.session, "prompt": []any{object{"type": "text", "text": door + " " + line}},
+	}, nil))
+	select {
+	case text := <-a.said:
+		require.NoError(a.t, json.Unmarshal([]byte(text), &outcome), text)
+	case <-a.conn.DisconnectNotify():
+		require.Fail(a.t, "the agent is gone")
+	}
+	return outcome
+}
+
+// runTool makes the agent run a shell line by the tool run. It returns the terminal and the result.
+func (a *mcpAgent) runTool(line string) (*acpterm.Terminal, mcpOutcome) {
+	a.t.Helper()
+	outcome := a.run("mcp", line)
+	require.Empty(a.t, outcome.Error)
+	require.False(a.t, outcome.Result.IsError, outcome.Result.Content)
+	for _, terminal := range a.manager.Terminals() {
+		if terminal.ID() == outcome.Result.StructuredContent.ID {
+			return terminal, outcome
+		}
+	}
+	require.Fail(a.t, "no such terminal", outcome.Result.StructuredContent.ID)
+	return nil, outcome
+}
+
+var mcpTools = []string{"run", "wait", "output", "kill", "release", "list"}
+
+func TestAgentsUseTheMCPServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		version    int
+		transports []string
+		entry, mcp string
+	}{
+		"v1 http":  {1, []string{"http"}, "http", "2025-11-25"},
+		"v1 relay": {1, nil, "", "2026-07-28"},
+		"v2 http":  {2, []string{"http"}, "http", "2025-11-25"},
+		"v2 relay": {2, nil, "stdio", "2026-07-28"},
+		"v1 acp":   {1, []string{"http", "acp"}, "acp", "2026-07-28"},
+		"v2 acp":   {2, []string{"acp"}, "acp", "2026-07-28"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := startMCPAgent(t, test.version, nil, test.transports...)
+			require.Equal(t, test.entry, a.entry.Type)
+			terminal, outcome := a.runTool("printf 'one\n✓ two\n'; exit 3")
+			require.ElementsMatch(t, mcpTools, outcome.Tools)
+			require.Equal(t, test.mcp, outcome.Version)
+			require.Equal(t, "one\n✓ two\n", outcome.Result.StructuredContent.Output)
+			require.Equal(t, 3, *outcome.Result.StructuredContent.ExitCode)
+			require.Contains(t, outcome.Result.Content[0].Text, "one\n✓ two\n")
+			require.Equal(t, "one\n✓ two\n", terminal.Output().Output)
+			require.False(t, terminal.Info().Attached)
+
+			_, outcome = a.runTool("echo waiting; until test -e reported; do sleep 0.05; done") // the agent creates the file
+			require.Contains(t, outcome.Progress, "waiting\n")
+			requests, notifications := a.requireValidMCP()
+			require.Equal(t, test.entry == "acp", requests > 0)
+			require.Equal(t, test.entry == "acp", notifications > 0)
+
+			// The end of the agent's session ends the MCP session.
+			require.NoError(t, a.conn.Call(t.Context(), "session/close", object{"sessionId": a.session}, nil))
+			require.NoError(t, a.entry.Close())
+			require.Empty(t, a.manager.Terminals())
+			require.Zero(t, a.manager.Stats().Sessions)
+		})
+	}
+}
+
+// An agent of version 1 gets terminal/* and the MCP server, and both run commands of one Manager under its policy.
+func TestAgentsUseBothDoors(t *testing.T) {
+	denies := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.ShellLine == "echo denied" {
+			return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+		}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	})
+	for _, transports := range [][]string{{"http"}, nil, {"acp"}} {
+		t.Run(fmt.Sprint(transports), func(t *testing.T) {
+			t.Parallel()
+			a := startMCPAgent(t, 1, &acpterm.Options{Policy: denies}, transports...)
+			outcome := a.run("terminal", "echo terminal; exit 4")
+			require.Empty(t, outcome.Error)
+			require.Equal(t, "terminal\n", outcome.Output)
+			require.Equal(t, 4, *outcome.ExitCode)
+			terminal, _ := a.runTool("echo tool")
+
+			all := a.manager.Terminals()
+			require.Len(t, all, 2)
+			require.Equal(t, "terminal\n", all[0].Output().Output)
+			require.Equal(t, terminal, all[1])
+			require.NotEqual(t, all[0].SessionID(), all[1].SessionID())
+
+			require.Contains(t, a.run("terminal", "echo denied").Error, "denied")
+			outcome = a.run("mcp", "echo denied")
+			require.True(t, outcome.Result.IsError)
+			require.Contains(t, outcome.Result.Content[0].Text, "denied")
+			require.Len(t, a.manager.Terminals(), 2)
+
+			require.NoError(t, a.entry.Close())
+			require.Equal(t, all[:1], a.manager.Terminals(), "terminal/* goes on")
+			require.Empty(t, a.run("terminal", "true").Error)
+		})
+	}
+}

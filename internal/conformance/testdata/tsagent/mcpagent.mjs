@@ -1,0 +1,122 @@
+// An ACP agent that runs commands through the MCP servers of its client, and through terminal/* if the client has that.
+// It is made from the official TypeScript SDKs of ACP and MCP, and speaks ACP on stdin and stdout.
+//
+//   node mcpagent.mjs 1|2 [http] [acp]
+//
+// The first argument is the version of ACP. With http, the agent supports MCP servers over HTTP, and with acp, those
+// over ACP, which the SDK's bridge makes HTTP servers for the agent's MCP client.
+//
+// The text of a prompt is the door, "mcp" or "terminal", and a shell line. An agent_message_chunk has the outcome as
+// JSON: the names of the tools and the version of MCP ("tools", "version"), the result of the tool ("result") and its
+// progress ("progress"), or of terminal/* ("exitCode", "output"), or an error ("error"). When progress is reported, the
+// agent creates the file "reported" in the session's directory.
+
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { Readable, Writable } from "node:stream";
+
+import { McpOverAcpHttpBridge } from "@agentclientprotocol/sdk/experimental/mcp-http";
+import * as v2 from "@agentclientprotocol/sdk/experimental/v2/unstable";
+import * as v1 from "@agentclientprotocol/sdk/unstable";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+
+const version = Number(process.argv[2]);
+const hasHTTP = process.argv.includes("http");
+const hasACP = process.argv.includes("acp");
+const { agent, McpOverAcpCaller, methods, ndJsonStream } = version === 1 ? v1 : v2;
+
+const pairs = (list) => Object.fromEntries((list ?? []).map(({ name, value }) => [name, value]));
+
+/** The transport to an element of mcpServers. */
+function transport(server) {
+  if (server.type === "http") {
+    return new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: pairs(server.headers) } });
+  }
+  const { command, args } = server;
+  return new StdioClientTransport({ command, args, env: { ...getDefaultEnvironment(), ...pairs(server.env) } });
+}
+
+const info = { name: "acpterm-mcpagent", version: "0.0.0" };
+const caller = new McpOverAcpCaller({ clientInfo: info });
+const bridge = new McpOverAcpHttpBridge(caller);
+
+/** Connects to an element of mcpServers. Over stdio and ACP, the newest version of MCP is used. */
+async function connect(server, client) {
+  const mode = { http: "legacy", acp: { pin: "2026-07-28" } }[server.type] ?? "auto";
+  const mcp = new Client(info, { versionNegotiation: { mode } });
+  const [adapted] = await bridge.adaptServers(client, [server]);
+  await mcp.connect(transport(adapted));
+  return mcp;
+}
+
+/** Runs a shell line by the tool run. */
+async function runTool(session, command, client) {
+  session.server ??= await connect(session.mcpServers[0], client);
+  const { tools } = await session.server.listTools();
+  const progress = [];
+  const onprogress = ({ message }) => {
+    progress.push(message);
+    writeFileSync(path.join(session.cwd, "reported"), "");
+  };
+  const result = await session.server.callTool({ name: "run", arguments: { command } }, { onprogress });
+  const protocol = session.server.getNegotiatedProtocolVersion();
+  return { tools: tools.map(({ name }) => name), version: protocol, result, progress };
+}
+
+/** Runs a shell line by terminal/*. */
+async function runTerminal(session, command, client) {
+  const { terminal } = methods.client;
+  const { terminalId } = await client.request(terminal.create, { sessionId: session.id, command });
+  const ids = { sessionId: session.id, terminalId };
+  const { exitCode } = await client.request(terminal.waitForExit, ids);
+  const { output } = await client.request(terminal.output, ids);
+  return { exitCode, output };
+}
+
+const doors = { mcp: runTool, terminal: runTerminal };
+const sessions = new Map();
+
+async function play({ params: { sessionId, prompt }, client }) {
+  const session = sessions.get(sessionId);
+  const [door, ...line] = prompt[0].text.split(" ");
+  let outcome;
+  try {
+    outcome = await doors[door](session, line.join(" "), client);
+  } catch (error) {
+    outcome = { error: String(error) };
+  }
+  const content = { type: "text", text: JSON.stringify(outcome) };
+  const update = { sessionUpdate: "agent_message_chunk", messageId: randomUUID(), content };
+  await client.notify(methods.client.session.update, { sessionId, update });
+}
+
+const capabilities = {
+  1: { agentCapabilities: { mcpCapabilities: { http: hasHTTP, acp: hasACP }, sessionCapabilities: { close: {} } } },
+  2: { capabilities: { session: { mcp: { stdio: {}, ...(hasHTTP && { http: {} }), ...(hasACP && { acp: {} }) } } } },
+};
+
+agent(info)
+  .onRequest(methods.agent.initialize, () => ({
+    protocolVersion: version, ...(version === 1 ? { agentInfo: info } : { info }), ...capabilities[version],
+  }))
+  .onRequest(methods.agent.session.new, ({ params: { cwd, mcpServers } }) => {
+    const session = { id: randomUUID(), cwd, mcpServers };
+    sessions.set(session.id, session);
+    return { sessionId: session.id };
+  })
+  .onRequest(methods.agent.session.prompt, async (turn) => {
+    if (version === 1) {
+      await play(turn);
+      return { stopReason: "end_turn" };
+    }
+    queueMicrotask(() => play(turn));
+    return { messageId: randomUUID() };
+  })
+  .onNotification(methods.agent.mcp.message, caller.handleNotification)
+  .onRequest(methods.agent.session.close, async ({ params: { sessionId } }) => {
+    await sessions.get(sessionId).server?.close();
+    return {};
+  })
+  .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));

@@ -1,0 +1,45 @@
+// The keys that a touch keyboard lacks, for a terminal with a PTY.
+
+import { element } from './text.js'
+
+// keys are the buttons: a label, a name, and the character or, for an arrow, its last one.
+const keys = [
+  ['Esc', 'Escape', '\x1b'], ['Tab', 'Tab', '\t'],
+  ['←', 'Left', 'D'], ['↑', 'Up', 'A'], ['↓', 'Down', 'B'], ['→', 'Right', 'C'],
+]
+
+// KeyBar is a row of buttons. They leave the focus, and so the touch keyboard, where it is.
+export class KeyBar {
+  #control = element('button', { type: 'button', textContent: 'Ctrl', 'aria-label': 'Control, for the next key', 'aria-pressed': 'false' })
+
+  // onKey receives the sequence of a pressed button. application reports whether the command wants those of
+  // application cursor keys.
+  constructor({ onKey, application }) {
+    this.#control.addEventListener('click', () => this.#press(!this.#pressed))
+    const buttons = keys.map(([text, name, key]) => {
+      const button = element('button', { type: 'button', textContent: text, 'aria-label': name })
+      button.addEventListener('click', () => {
+        onKey(key >= 'A' && key <= 'D' ? this.#arrow(key, application()) : key)
+        this.#press(false)
+      })
+      return button
+    })
+    this.element = element('div', { class: 'keys', role: 'toolbar', 'aria-label': 'Keys', hidden: true }, this.#control, ...buttons)
+    this.element.addEventListener('mousedown', event => event.preventDefault())
+  }
+
+  // apply returns a typed text with the Control key, if that was pressed.
+  apply(text) {
+    if (!this.#pressed) return text
+    this.#press(false)
+    return /^[@-_a-z ]$/.test(text) ? String.fromCharCode(text.toUpperCase().charCodeAt() & 31) : text
+  }
+
+  get #pressed() { return this.#control.getAttribute('aria-pressed') === 'true' }
+
+  #press(pressed) { this.#control.setAttribute('aria-pressed', pressed) }
+
+  #arrow(key, application) {
+    return this.#pressed ? `\x1b[1;5${key}` : application ? `\x1bO${key}` : `\x1b[${key}`
+  }
+}

@@ -10,7 +10,6 @@
 // the number of a line; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
 
 import { Terminal } from './xterm/xterm.mjs'
-import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize, sizeOf } from './fit.js'
@@ -31,6 +30,9 @@ const kinds = {
   pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.15 }, // output of a pipe has no carriage returns
   pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
 }
+
+// mayBeWide matches characters whose width differs between versions of Unicode, and others, but no frames or arrows.
+const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 
 const noOutput = 'No output.'
 const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
@@ -69,6 +71,7 @@ class AcpTerminal extends HTMLElement {
   #numbers = null // of the lines
   #groups = null // divides the output into groups, once it has marks of them
   #atStart = true // of a line
+  #widths = null // the add-on with the widths of emoji, once the output has some
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
   #headings = [] // { marker, id }: the rows of the groups' headings
@@ -517,9 +520,13 @@ class AcpTerminal extends HTMLElement {
       scrollback, theme: themes(this.#dark), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
-    xterm.loadAddon(new Unicode11Addon()) // for the widths of emoji
-    xterm.unicode.activeVersion = '11'
+    if (this.#widths) this.#setWidths(xterm)
     return xterm
+  }
+
+  #setWidths(xterm) {
+    xterm.loadAddon(new this.#widths())
+    xterm.unicode.activeVersion = '11'
   }
 
   // openScreen makes a new xterm.js for each src, because the old one may have queued output.
@@ -870,10 +877,16 @@ class AcpTerminal extends HTMLElement {
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
   async #write({ missed, text, replaced }, signal) {
-    if (!this.#groups && this.#kind === 'pipe' && mayMark(text)) {
-      const { Groups } = await this.#loadLater(signal) ?? {}
+    const marked = !this.#groups && this.#kind === 'pipe' && mayMark(text)
+    const wide = !this.#widths && mayBeWide.test(text)
+    if (marked || wide) {
+      const { Groups, Unicode11Addon } = await this.#loadLater(signal) ?? {}
       if (signal.aborted) return
-      if (Groups) this.#groups = new Groups(this.#folded, this.#decided, this.#atStart)
+      if (marked && Groups) this.#groups = new Groups(this.#folded, this.#decided, this.#atStart)
+      if (wide && Unicode11Addon) {
+        this.#widths = Unicode11Addon
+        this.#setWidths(this.#xterm)
+      }
     }
     if (this.#shown || this.#moving) return // the live output is read again after the window
     const xterm = this.#xterm

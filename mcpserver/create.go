@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hook"
 )
 
 const (
@@ -80,8 +81,24 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 		defer cancel()
 		defer close(n.done)
 		n.terminal, n.err = c.manager.Create(ctx, request, nil)
+		if n.err == nil {
+			n.err = c.announce(n.terminal)
+		}
 	}()
 	return n
+}
+
+// announce calls Options.Created, and releases the terminal if that panics.
+func (c *session) announce(t *acpterm.Terminal) error {
+	if c.options.Created == nil {
+		return nil
+	}
+	err := hook.Call("Created", func() { c.options.Created(t) })
+	if err == nil {
+		return nil
+	}
+	err = &acpterm.Error{Op: "create", Kind: acpterm.ErrInternal, Err: err}
+	return errors.Join(err, c.manager.Release(context.Background(), c.id, t.ID()))
 }
 
 var errNoAnswer = errors.New("there was no answer in ten minutes")

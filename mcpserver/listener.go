@@ -133,11 +133,11 @@ func (l *Listener) Close() error {
 		all = append(all, e.Close)
 	}
 	l.mu.Unlock()
+	if relays != nil {
+		relays.close() // first, so that no file is left if the host exits before the entries are closed
+	}
 	err := closeAll(all)
 	l.http.Close()
-	if relays != nil {
-		relays.close()
-	}
 	l.busy.Wait()
 	return err
 }

@@ -35,6 +35,17 @@ type Options struct {
 	// Version is the program's version, for the client. It may be empty.
 	Version string
 
+	// Opened, if non-nil, is called with the ID of each session of the Manager before its first command, for example to
+	// name the session in package view. The function that it returns, which may be nil, is called when the session has
+	// ended and its terminals are released. Both may be called concurrently, and neither may close the Server or an
+	// Entry. If Opened panics, the session is refused.
+	Opened func(acpterm.SessionID) (closed func())
+
+	// Created, if non-nil, is called with each new terminal before the agent receives its ID, like
+	// acpterm.HandlerOptions.Created. It may be called concurrently, and the call of the tool waits until it returns. If
+	// Created panics, the call fails, and the terminal is released.
+	Created func(*acpterm.Terminal)
+
 	// Logger receives what happens on the connections, at level Info and above. By default, nothing is logged.
 	Logger *slog.Logger
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hook"
 )
 
 // session is one MCP session.
@@ -56,6 +57,10 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	if err := s.manager.OpenSession(c.id, &options); err != nil {
 		return nil, err
 	}
+	closed, err := s.opened(c.id)
+	if err != nil {
+		return nil, errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.close = sync.OnceValue(func() error {
 		c.cancel()
@@ -68,6 +73,7 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 		s.mu.Lock()
 		delete(s.sessions, c)
 		s.mu.Unlock()
+		closed()
 		return err
 	})
 	c.server = mcp.NewServer(
@@ -79,16 +85,33 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	c.server.AddReceivingMiddleware(c.guard)
 	c.addTools()
 	s.mu.Lock()
-	closed := s.closed
-	if !closed {
+	refused := s.closed
+	if !refused {
 		s.sessions[c] = true
 	}
 	s.mu.Unlock()
-	if closed {
+	if refused {
 		c.close()
 		return nil, closing("open session")
 	}
 	return c, nil
+}
+
+// opened calls Options.Opened, and returns a function to be called when the session has ended.
+func (s *Server) opened(id acpterm.SessionID) (closed func(), err error) {
+	closed = func() {}
+	if s.options.Opened == nil {
+		return closed, nil
+	}
+	err = hook.Call("Opened", func() {
+		if f := s.options.Opened(id); f != nil {
+			closed = func() { hook.Call("closed", f) }
+		}
+	})
+	if err != nil {
+		return nil, &acpterm.Error{Op: "open session", Kind: acpterm.ErrInternal, SessionID: id, Err: err}
+	}
+	return closed, nil
 }
 
 // instructions returns text about all tools together, for the model.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -279,4 +280,48 @@ func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
 	require.Less(t, len(c.stderr.String()), mostHeld+waiting+100_000)
 	require.Regexp(t, `! \d+ bytes more came while you were asked|dropped lines of an agent's standard error`,
 		c.stdout.String()+c.stderr.String())
+}
+
+// The user is asked about the commands of tools as about the others, and the answers are remembered.
+func TestAskAboutTheCommandsOfTools(t *testing.T) {
+	t.Parallel()
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "audit.json")
+			environ, version := `run {"command":"go","args":["env","GOOS"]}`, `run {"command":"go","args":["version"]}`
+			agent := usingTools(transport, environ, environ, version)
+			c, console := startOnConsole(t, agent, "-mcp", "-ask", "-audit", file, "-prompt", "x")
+			console.await(t, `(?s)arguments  "env" "GOOS"\r\n.*never: $`)
+			console.typeLine(t, "s")
+			console.await(t, `(?s)arguments  "version"\r\n.*never: $`)
+			console.typeLine(t, "n")
+			c.exit(0)
+			require.Equal(t, 2, strings.Count(console.String(), "The agent wants to run"))
+			out := c.stdout.String()
+			require.Len(t, regexp.MustCompile(`= exit.* 0\b`).FindAllString(out, -1), 2)
+			require.Contains(t, out, `! denied "go version": `)
+			require.Regexp(t, `> error true: ".*it was not approved`, out)
+			var approvals []string
+			for _, r := range readRecords(t, file) {
+				if r.Msg == "decision" {
+					approvals = append(approvals, r.Verdict+" "+r.Approval)
+				}
+			}
+			require.Equal(t, []string{"allow allow_session", "allow allow_session", "deny reject_once"}, approvals)
+		})
+	}
+}
+
+// An interrupt ends the question, and the agent's call.
+func TestInterruptEndsAQuestionOfTools(t *testing.T) {
+	t.Parallel()
+	agent := usingTools("http", `run {"command":"go","args":["version"]}`, "cancelled")
+	c, console := startOnConsole(t, agent, "-mcp", "-ask", "-prompt", "x")
+	console.await(t, `never: $`)
+	_, err := console.keys.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	c.exit(exitInterrupted)
+	console.await(t, `need not be answered any more\.`)
+	require.Contains(t, c.stdout.String(), "> error true: ")
+	require.NotContains(t, c.stdout.String(), "[1]")
 }

@@ -8,6 +8,9 @@
 // shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the prompt from
 // standard input. Without AGENT, it runs itself as the example agent, like examples/agent.
 //
+// With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
+// whether they use terminal/*, so this is a flag.
+//
 // With -runner, commands run on another machine or in a container; the agent runs here. The client opens the connection
 // before it starts the agent. When the connection is lost, the remote side ends its commands, and the agent is told
 // that nothing more is known of them. The agent's next command opens a new connection.
@@ -43,6 +46,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -54,10 +58,12 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func main() {
+	mcpserver.RunRelay() // if an agent has started this program as its MCP server
 	if len(os.Args) > 1 && os.Args[1] == asExampleAgent {
 		exampleagent.Main(os.Args[2:])
 		return
@@ -120,6 +126,13 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
+	session.names, session.agent = newNames(page), filepath.Base(opts.agent[0])
+	if opts.mcp {
+		if session.tools, err = listenForTools(); err != nil {
+			return err
+		}
+		defer closeTools(session.tools)
+	}
 	if opts.loginEnv {
 		session.login = readLogin(ctx, screen)
 		defer session.login.close()
@@ -133,6 +146,12 @@ func run(opts options) error {
 		})
 	}
 	defer far.close()
+	return runOn(ctx, opts, guards, session, far, page)
+}
+
+// runOn is the part of run after the connection to the place where commands run, which is nil without -runner.
+func runOn(ctx context.Context, opts options, guards guards, session *session, far *farEnd, page *livePage) error {
+	screen := session.screen
 	session.cwd, session.roots = opts.cwd, opts.roots
 	denials := newDenials(screen)
 	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, far))

@@ -36,6 +36,7 @@ type options struct {
 	network   bool
 	loginEnv  bool
 	view      string
+	mcp       bool
 	colour    string // colourAuto, colourAlways or colourNever
 	shell     acpterm.Shell
 
@@ -146,6 +147,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"run commands through a remote POSIX shell, started by a `command` such as 'ssh host'", opts.setRunner)
 	flags.StringVar(&opts.helpers, "helpers", "",
 		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: built with go)")
+	flags.BoolVar(&opts.mcp, "mcp", false, "also offer terminals as MCP tools, for agents that do not use terminal/*")
 	flags.StringVar(&opts.view, "view", "",
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
 	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {

@@ -98,20 +98,29 @@ type script func(a *scripted) string
 
 // scripted is an agent in its turn. What fails in it ends the process with a panic.
 type scripted struct {
-	conn      *jsonrpc2.Conn
-	cancelled chan struct{}
+	conn         *jsonrpc2.Conn
+	cancelled    chan struct{}
+	capabilities map[string]any
+	servers      []json.RawMessage // mcpServers of session/new
 }
 
 // play is an agent of version 1 whose every turn is the same. It returns when its input has ended.
 func play(turn script) { serve(1, turn) }
 
-func serve(protocolVersion int, turn script) {
-	a := &scripted{cancelled: make(chan struct{})}
+func serve(protocolVersion int, turn script) { new(scripted).serve(protocolVersion, turn) }
+
+func (a *scripted) serve(protocolVersion int, turn script) {
+	a.cancelled = make(chan struct{})
 	handle := func(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 		switch req.Method {
 		case "initialize":
-			return map[string]any{"protocolVersion": protocolVersion}, nil
+			return map[string]any{"protocolVersion": protocolVersion, "agentCapabilities": a.capabilities}, nil
 		case "session/new":
+			var params struct{ MCPServers []json.RawMessage }
+			if err := json.Unmarshal(*req.Params, &params); err != nil {
+				return nil, err
+			}
+			a.servers = params.MCPServers
 			return map[string]any{"sessionId": "s"}, nil
 		case "session/prompt":
 			reason := turn(a)

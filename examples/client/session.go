@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -24,13 +25,16 @@ const protocolVersion = 1
 type session struct {
 	screen    *screen
 	manager   *acpterm.Manager
-	cwd       string            // a directory where commands run, like roots
-	roots     []string          // directories that commands may run in
-	toolCalls toolCalls         // used by Handle only, which gets one message at a time
-	login     *login            // the environment of commands
-	env       []string          // from login, when the session is requested
-	id        acpterm.SessionID // set by received
-	notOpened error             // why the session was not opened; set by received
+	cwd       string              // a directory where commands run, like roots
+	roots     []string            // directories that commands may run in
+	toolCalls toolCalls           // used by Handle only, which gets one message at a time
+	login     *login              // the environment of commands
+	env       []string            // from login, when the session is requested
+	names     *names              // of the session and the agent's MCP sessions
+	tools     *mcpserver.Listener // nil without -mcp
+	agent     string              // a name for the agent if it does not tell its own
+	id        acpterm.SessionID   // set by received
+	notOpened error               // why the session was not opened; set by received
 
 	prompting atomic.Bool // a turn is running
 	cancelled atomic.Bool
@@ -59,28 +63,19 @@ func newSession(screen *screen) *session {
 func (s *session) run(
 	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string,
 ) (err error) {
-	var initialized json.RawMessage
-	if err := call(ctx, conn, "initialize", map[string]any{
-		"protocolVersion":    protocolVersion,
-		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
-		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
-	}, &initialized); err != nil {
+	initialized, err := s.initialize(ctx, conn, terminals)
+	if err != nil {
 		return err
 	}
-	var agent struct {
-		ProtocolVersion int `json:"protocolVersion"`
-	}
-	if err := json.Unmarshal(initialized, &agent); err != nil {
-		return fmt.Errorf("initialize: %w", err)
-	}
-	if agent.ProtocolVersion != protocolVersion {
-		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
-			agent.ProtocolVersion, protocolVersion)
-	}
 	s.env = s.login.await(ctx)
+	servers, withdraw, err := s.offerTools(initialized)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close(ctx, withdraw)) }()
 	if err := call(ctx, conn, "session/new", map[string]any{
 		"cwd":        s.cwd,
-		"mcpServers": []any{},
+		"mcpServers": servers,
 	}, nil); signin.IsRequired(err) {
 		methods, _ := signin.ReadMethods(initialized) // malformed methods are left out
 		return &signInRequired{methods, err}
@@ -90,15 +85,44 @@ func (s *session) run(
 	if s.notOpened != nil {
 		return fmt.Errorf("session/new: %w", s.notOpened)
 	}
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": s.id}) }
+	return s.prompt(ctx, conn, prompt)
+}
 
+// initialize returns the agent's response. It fails if the agent speaks another version of the protocol.
+func (s *session) initialize(
+	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities,
+) (initialized json.RawMessage, err error) {
+	if err := call(ctx, conn, "initialize", map[string]any{
+		"protocolVersion":    protocolVersion,
+		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
+		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
+	}, &initialized); err != nil {
+		return nil, err
+	}
+	var agent struct {
+		ProtocolVersion int             `json:"protocolVersion"`
+		Info            json.RawMessage `json:"agentInfo"`
+	}
+	if err := json.Unmarshal(initialized, &agent); err != nil {
+		return nil, fmt.Errorf("initialize: %w", err)
+	}
+	if agent.ProtocolVersion != protocolVersion {
+		return nil, fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
+			agent.ProtocolVersion, protocolVersion)
+	}
+	s.names.setProject(s.cwd, agentName(agent.Info, s.agent))
+	return initialized, nil
+}
+
+// prompt gives the agent the prompt, and fails unless the turn ends with end_turn.
+func (s *session) prompt(ctx context.Context, conn *jsonrpc2.Conn, text string) error {
 	const method = "session/prompt"
 	s.prompting.Store(true)
 	defer s.prompting.Store(false)
 	waiting, err := conn.DispatchCall(ctx, method, map[string]any{
 		"sessionId": s.id,
-		"prompt":    []map[string]string{{"type": "text", "text": prompt}},
+		"prompt":    []map[string]string{{"type": "text", "text": text}},
 	})
 	if err != nil {
 		return callError(ctx, method, err)
@@ -132,15 +156,23 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		}
 	}
 	s.id = created.SessionID
-	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{
-		Commands: acpterm.CommandOptions{Dir: s.cwd, Env: s.env},
-		Roots:    s.roots,
-	})
+	s.notOpened = s.manager.OpenSession(s.id, s.options())
+	s.names.add(s.id)
 }
 
-// close ends the session and its commands.
-func (s *session) close(ctx context.Context) error {
-	err := s.manager.CloseSession(ctx, s.id)
+// options returns the options of the session, and of the agent's MCP sessions.
+func (s *session) options() *acpterm.SessionOptions {
+	return &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Dir: s.cwd, Env: s.env},
+		Roots:    s.roots,
+	}
+}
+
+// close ends the session, which may not have been opened, and the commands of the agent.
+func (s *session) close(ctx context.Context, withdraw func(context.Context) error) error {
+	withdrawn := make(chan error, 1)
+	go func() { withdrawn <- withdraw(ctx) }()
+	err := errors.Join(s.manager.CloseSession(ctx, s.id), <-withdrawn)
 	if ctx.Err() != nil {
 		return nil // the commands were not waited for; closing the manager takes no longer than that
 	}
@@ -251,8 +283,23 @@ func (s *session) update(params json.RawMessage) error {
 		s.screen.print("> ", block.Text)
 	case "tool_call", "tool_call_update":
 		s.showToolCall(update.toolCallUpdate)
+	case "session_info_update":
+		return s.updateInfo(params)
 	}
 	return nil
+}
+
+// updateInfo reads a session_info_update, whose title may be null.
+func (s *session) updateInfo(params json.RawMessage) error {
+	var notification struct {
+		Update struct {
+			Title json.RawMessage `json:"title"`
+		} `json:"update"`
+	}
+	if err := json.Unmarshal(params, &notification); err != nil {
+		return invalidParams(err)
+	}
+	return s.names.setTitle(notification.Update.Title)
 }
 
 // requestPermission grants every request, unless the turn is being cancelled.

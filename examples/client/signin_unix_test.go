@@ -106,7 +106,7 @@ func guarded(t *testing.T) (agent []string, tokens string) {
 
 func TestSignIn(t *testing.T) {
 	agent, tokens := guarded(t)
-	d := takeSeat(t, agent, "-ask", "-prompt", line("print", "hello"))
+	d := takeSeat(t, agent, "-mcp", "-ask", "-prompt", line("print", "hello"))
 	d.await("? Sign in? y yes, n no: ", "perhaps\n")
 	d.await("? Sign in? y yes, n no: ", "y\n")
 	d.await("Password: ", "sesame\n")

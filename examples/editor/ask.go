@@ -59,6 +59,9 @@ func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer
 	}
 	approvals := map[int]acpterm.Approval{0: acpterm.ApprovalAllowOnce, 1: acpterm.ApprovalSession}
 	answer := e.ui.Ask(ctx, dialog)
+	if ctx.Err() != nil {
+		answer = noAnswer // the answer came too late
+	}
 	return acpterm.Answer{Approval: approvals[answer], By: string(theUser)} // any other answer rejects it, this time
 }
 

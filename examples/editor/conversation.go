@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,9 +44,12 @@ type Conversation struct {
 	mu        sync.Mutex
 	id        acpterm.SessionID // set by openNewSession
 	dir       string
+	title     string // reported by the agent, or empty
+	project   string // the name without a title
 	notOpened error
 	turn      *turn
 	toolCalls map[string]*ToolCall
+	withdraw  func() error // ends what offerTools has offered, or nil
 }
 
 // turn is a prompt and the agent's work on it. It outlasts the agent's answer, until the next turn begins.
@@ -77,7 +81,7 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	e.mu.Lock()
 	e.conversations = append(e.conversations, c)
 	e.mu.Unlock()
-	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Created: e.show})
+	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Created: c.show})
 	terminals := agentterm.New(c.handler, nil)
 	rest := c.handler.Filter(context.Background(), stdio)
 	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), terminals.Handler(c),
@@ -89,6 +93,36 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 // Open opens the conversation's session, whose commands run in dir, in the additional directories and below. All are
 // absolute paths of existing directories. Open fails if there are additional ones and the agent does not support them.
 func (c *Conversation) Open(ctx context.Context, dir string, additional ...string) error {
+	initialized, err := c.initialize(ctx, len(additional) > 0)
+	if err != nil {
+		return err
+	}
+	c.setProject(dir, initialized)
+	session := newSession{Cwd: dir, AdditionalDirectories: additional}
+	if session.MCPServers, err = c.offerTools(session.options(), initialized); err != nil {
+		return err
+	}
+	err = callError("session/new", c.conn.Call(ctx, "session/new", session, nil))
+	if err == nil {
+		c.mu.Lock()
+		err = c.notOpened
+		c.mu.Unlock()
+	}
+	if err != nil {
+		err = errors.Join(err, c.withdrawTools(ctx))
+	}
+	return err
+}
+
+// initialize returns the agent's response. It fails if the agent does not support the version of the protocol, or
+// additional directories if they are required.
+func (c *Conversation) initialize(ctx context.Context, additional bool) (initialized json.RawMessage, err error) {
+	capabilities := c.handler.Capabilities()
+	agentterm.Advertise(&capabilities)
+	initialize := map[string]any{"protocolVersion": protocolVersion, "clientCapabilities": capabilities}
+	if err := c.conn.Call(ctx, "initialize", initialize, &initialized); err != nil {
+		return nil, callError("initialize", err)
+	}
 	var agent struct {
 		ProtocolVersion   int `json:"protocolVersion"`
 		AgentCapabilities struct {
@@ -97,25 +131,16 @@ func (c *Conversation) Open(ctx context.Context, dir string, additional ...strin
 			} `json:"sessionCapabilities"`
 		} `json:"agentCapabilities"`
 	}
-	capabilities := c.handler.Capabilities()
-	agentterm.Advertise(&capabilities)
-	initialize := map[string]any{"protocolVersion": protocolVersion, "clientCapabilities": capabilities}
-	if err := c.conn.Call(ctx, "initialize", initialize, &agent); err != nil {
-		return callError("initialize", err)
+	if err := json.Unmarshal(initialized, &agent); err != nil {
+		return nil, callError("initialize", err)
 	}
 	if agent.ProtocolVersion != protocolVersion {
-		return fmt.Errorf("the agent speaks version %d of ACP, and not %d", agent.ProtocolVersion, protocolVersion)
+		return nil, fmt.Errorf("the agent speaks version %d of ACP, and not %d", agent.ProtocolVersion, protocolVersion)
 	}
-	if len(additional) > 0 && agent.AgentCapabilities.SessionCapabilities.AdditionalDirectories == nil {
-		return errors.New("the agent does not support additional directories")
+	if additional && agent.AgentCapabilities.SessionCapabilities.AdditionalDirectories == nil {
+		return nil, errors.New("the agent does not support additional directories")
 	}
-	session := newSession{Cwd: dir, AdditionalDirectories: additional, MCPServers: []any{}}
-	if err := c.conn.Call(ctx, "session/new", session, nil); err != nil {
-		return callError("session/new", err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.notOpened
+	return initialized, nil
 }
 
 // Prompt begins a turn, so that a later Cancel applies to this turn. The returned function sends the prompt. It returns
@@ -165,7 +190,9 @@ func (c *Conversation) Cancel() {
 // Close ends the conversation: its commands, its approvals, its panes, and the agent.
 func (c *Conversation) Close(ctx context.Context) error {
 	id := c.session()
-	err := errors.Join(c.editor.manager.CloseSession(ctx, id), c.end(ctx))
+	withdrawn := make(chan error, 1)
+	c.editor.busy.Go(func() { withdrawn <- c.withdrawTools(ctx) })
+	err := errors.Join(c.editor.manager.CloseSession(ctx, id), <-withdrawn, c.end(ctx))
 	c.editor.forget(c)
 	return err
 }
@@ -189,6 +216,7 @@ func (c *Conversation) end(ctx context.Context) error {
 // awaitEnd tells the user how the agent has ended, unless the editor has ended it.
 func (c *Conversation) awaitEnd() {
 	<-c.conn.DisconnectNotify()
+	defer c.withdrawTools(context.Background()) // over HTTP, nothing else ends the sessions of a killed agent
 	agent, isProcess := c.stdio.(*agentproc.Process)
 	if c.closing.Load() || !isProcess {
 		return

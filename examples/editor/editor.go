@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/permission"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -26,6 +27,8 @@ type UI interface {
 	Say(by speaker, text string)
 	// ShowToolCall adds a tool call to the conversation, or replaces the one with its ID.
 	ShowToolCall(ToolCall)
+	// Title shows the name of the conversation.
+	Title(name string)
 	// Log shows a line of the agent's standard error.
 	Log(line string)
 }
@@ -43,18 +46,21 @@ const (
 type Editor struct {
 	ui      UI
 	manager *acpterm.Manager
-	bridge  permission.Bridge // asks the user only once about a command that the agent announces and then runs
+	bridge  permission.Bridge   // asks the user only once about a command that the agent announces and then runs
+	tools   *mcpserver.Listener // set by OfferTools
+	page    *page               // set by ServePage
 
 	busy sync.WaitGroup // the goroutines of panes and conversations
 
 	mu            sync.Mutex
 	panes         []*Pane // in order of creation
 	conversations []*Conversation
+	owners        map[acpterm.SessionID]*Conversation // of MCP sessions
 }
 
 // New returns an editor. Commands that rules allow run without a question.
 func New(ui UI, rules policy.Rules) (*Editor, error) {
-	e := &Editor{ui: ui}
+	e := &Editor{ui: ui, owners: make(map[acpterm.SessionID]*Conversation)}
 	rules.Default, rules.ShellLines = acpterm.VerdictAsk, acpterm.VerdictAsk
 	programs, err := rules.Compile(nil)
 	if err != nil {
@@ -65,14 +71,15 @@ func New(ui UI, rules policy.Rules) (*Editor, error) {
 	e.manager, err = acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          approvals.Policy(acpterm.Policies{programs, variables}),
-		Approve:         approvals.Approve(e.bridge.Approve(e.approve)),
+		Approve:         approvals.Approve(e.ofConversation(e.bridge.Approve(e.approve))),
 	})
 	return e, err
 }
 
 // show adds a pane for a terminal. The agent hears of the terminal after this, so its tool call finds the pane.
-func (e *Editor) show(t *acpterm.Terminal) {
-	p := &Pane{terminal: t, ui: e.ui, busy: &e.busy}
+func (c *Conversation) show(t *acpterm.Terminal) {
+	e := c.editor
+	p := &Pane{terminal: t, conversation: c, ui: e.ui, busy: &e.busy}
 	e.mu.Lock()
 	e.panes = append(e.panes, p)
 	e.mu.Unlock()
@@ -105,17 +112,19 @@ func (e *Editor) Running() int { return e.manager.Stats().Running }
 
 // forget removes an ended conversation and its panes.
 func (e *Editor) forget(c *Conversation) {
-	id := c.session()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.conversations = slices.DeleteFunc(e.conversations, func(other *Conversation) bool { return other == c })
-	e.panes = slices.DeleteFunc(e.panes, func(p *Pane) bool { return p.terminal.SessionID() == id })
+	e.panes = slices.DeleteFunc(e.panes, func(p *Pane) bool { return p.conversation == c })
 }
 
-// conversation returns the open conversation with this session, or nil.
+// conversation returns the open conversation with this session, which may be an MCP session, or nil.
 func (e *Editor) conversation(id acpterm.SessionID) *Conversation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if c := e.owners[id]; c != nil {
+		return c
+	}
 	for _, c := range e.conversations {
 		if c.session() == id {
 			return c
@@ -135,6 +144,10 @@ func (e *Editor) Quit(ctx context.Context) error {
 	for _, c := range open {
 		errs = append(errs, c.end(ctx))
 	}
+	if e.tools != nil {
+		errs = append(errs, e.tools.Close())
+	}
+	e.page.close()
 	e.busy.Wait()
 	return errors.Join(errs...)
 }

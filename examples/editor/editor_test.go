@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,10 +26,12 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func TestMain(m *testing.M) {
+	mcpserver.RunRelay()
 	if len(os.Args) > 1 {
 		if command, ok := parts()[os.Args[1]]; ok {
 			command()
@@ -50,6 +53,10 @@ func parts() map[string]func() {
 			fmt.Println("ready")
 			time.Sleep(time.Hour)
 		},
+		"linger": func() {
+			fmt.Println("ready")
+			time.Sleep(time.Hour)
+		},
 		"steer": func() { fmt.Print("\x1b[2J\x1b]0;title\x07\x1b[31mred\x1b[0m\a\u202e\n 10%\r 99%\n") },
 		"main": func() {
 			os.Args = os.Args[:1]
@@ -58,6 +65,7 @@ func parts() map[string]func() {
 		asExampleAgent: exampleagent.Serve,
 		"dying-agent":  func() { serveAgent(dyingTurn) },
 		"busy-agent":   func() { serveAgent(busyTurn) },
+		"tools-agent":  serveToolsAgent,
 	}
 }
 
@@ -69,6 +77,7 @@ type user struct {
 	calls     chan ToolCall
 	withdrawn chan struct{}
 	drawn     chan *Pane
+	title     atomic.Value
 	draw      func(*Pane) // in place of drawn, if it is not nil
 }
 
@@ -96,6 +105,7 @@ func (u *user) Ask(ctx context.Context, d Dialog) int {
 
 func (u *user) Say(_ speaker, text string) { u.said <- text }
 func (u *user) ShowToolCall(call ToolCall) { u.calls <- call }
+func (u *user) Title(name string)          { u.title.Store(name) }
 func (u *user) Log(string)                 {}
 
 // Buttons of the manager's questions, and of the agent's in these tests.
@@ -114,21 +124,35 @@ type fixture struct {
 	talk    *Conversation
 	agent   *jsonrpc2.Conn
 	run     func(command string) (acpterm.TerminalID, error)
+	servers []*mcpserver.Entry // of session/new
 }
 
-func newFixture(t *testing.T, rules policy.Rules) *fixture {
+func newFixture(t *testing.T, rules policy.Rules) *fixture { return newFixtureWith(t, rules, nil, nil) }
+
+// newFixtureWith calls prepare with the editor, unless it is nil, and gives the agent capabilities.
+func newFixtureWith(
+	t *testing.T, rules policy.Rules, prepare func(*Editor) error, capabilities map[string]any,
+) *fixture {
 	u := &user{answers: make(chan int, 9), asked: make(chan Dialog, 9), said: make(chan string, 9),
 		calls: make(chan ToolCall, 9), withdrawn: make(chan struct{}), drawn: make(chan *Pane, 1)}
 	e, err := New(u, rules)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Quit(t.Context())) })
+	if prepare != nil {
+		require.NoError(t, prepare(e))
+	}
 	project, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 
+	var session struct{ MCPServers []*mcpserver.Entry }
 	ours, theirs := pipes(t)
 	agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			return map[string]any{"sessionId": "s1", "protocolVersion": 1, "stopReason": "end_turn"}, nil
+			if req.Method == "session/new" {
+				require.NoError(t, json.Unmarshal(*req.Params, &session))
+			}
+			return map[string]any{"sessionId": "s1", "protocolVersion": 1, "agentCapabilities": capabilities,
+				"stopReason": "end_turn"}, nil
 		}))
 	t.Cleanup(func() { agent.Close() })
 	talk := e.Connect(ours)
@@ -139,7 +163,8 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 			acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t), Args: []string{command}}, &created)
 		return created.TerminalID, err
 	}
-	return &fixture{T: t, user: u, editor: e, project: project, talk: talk, agent: agent, run: run}
+	return &fixture{T: t, user: u, editor: e, project: project, talk: talk, agent: agent, run: run,
+		servers: session.MCPServers}
 }
 
 // pipes are both ends of a connection. Those of net.Pipe would hand over each long message in many small pieces.
@@ -433,7 +458,8 @@ func TestLargeToolCallsAreNotKept(t *testing.T) {
 		send(map[string]any{"toolCallId": fmt.Sprint("short ", i), "title": "short", "status": "in_progress"})
 	}
 	large = ""
-	require.Less(t, heap()-before, int64(2<<20))
+	// The pools of the encoders are emptied by several collections.
+	require.Eventually(t, func() bool { return heap()-before < 2<<20 }, time.Minute, 10*time.Millisecond)
 	require.LessOrEqual(t, len(f.talk.toolCalls), maxToolCalls)
 	runtime.KeepAlive(talk)
 }

@@ -1,14 +1,17 @@
 // Editor is the terminal part of a small editor, as a program: a conversation with an agent, live terminals in panes, a
 // dialog before a command runs, and a key that stops one.
 //
-//	go run ./examples/editor [-rules FILE] [-add DIR] [AGENT [ARG ...]]
+//	go run ./examples/editor [-rules FILE] [-add DIR] [-mcp] [-view ADDRESS] [AGENT [ARG ...]]
 //
 // The editor asks the user about commands that no rule in FILE allows. FILE is JSON for policy.ParseRules. Commands run
 // in the current directory, in each DIR and below. Without AGENT, the editor starts itself as the example agent, whose
 // prompt is the command to run. After "self: ", the agent runs the command itself.
 //
-// The code for an editor's author is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
-// docs/embedding-an-editor.md explains it. The other files are the screen.
+// With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
+// whether they use terminal/*, so this is a flag. With -view, a web page also shows all commands.
+//
+// The code for an editor's author is in editor.go, conversation.go, updates.go, session.go, tools.go, ask.go and
+// pane.go: docs/embedding-an-editor.md explains it. The other files are the screen.
 package main
 
 import (
@@ -32,6 +35,7 @@ import (
 
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -41,18 +45,19 @@ const asExampleAgent = "-as-example-agent"
 // quitTimeout is how long commands and the agent have to end on their own when the user quits.
 const quitTimeout = 3 * time.Second
 
-const usage = `usage: editor [-rules FILE] [-add DIR] [AGENT [ARG...]]
+const usage = `usage: editor [-rules FILE] [-add DIR] [-mcp] [-view ADDRESS] [AGENT [ARG...]]
 
 Talks to an ACP agent on the terminal: live panes, a question before a command runs, and a key that stops one. The
 default agent is an example, whose prompt is the command to run; after "self: ", the agent runs the command itself.
 
   editor
   editor some-agent --acp
-  editor -rules rules.json some-agent --acp
+  editor -mcp -rules rules.json some-agent --acp
 
 `
 
 func main() {
+	mcpserver.RunRelay() // if an agent has started this program as its MCP server
 	if slices.Equal(os.Args[1:], []string{asExampleAgent}) {
 		exampleagent.Serve()
 		return
@@ -69,6 +74,8 @@ func main() {
 func start() error {
 	var p program
 	file := flag.String("rules", "", "a `file` with rules, as JSON, for commands that need no question")
+	flag.BoolVar(&p.tools, "mcp", false, "also offer terminals as MCP tools, for agents that do not use terminal/*")
+	flag.StringVar(&p.view, "view", "", "a local `address` for a live page with all commands, such as 127.0.0.1:0")
 	flag.Func("add", "a `directory` that the session also has; may be repeated", func(dir string) error {
 		dir, err := filepath.Abs(dir)
 		p.additional = append(p.additional, dir)
@@ -105,6 +112,8 @@ type program struct {
 	dir        string   // the project's directory
 	additional []string // directories
 	rules      policy.Rules
+	tools      bool   // offer MCP tools
+	view       string // the address of the live page, or empty
 }
 
 // run runs the program until the user quits or a signal ends it. It leaves no processes behind.
@@ -117,11 +126,18 @@ func (p program) run(options ...tea.ProgramOption) error {
 	if err != nil {
 		return err
 	}
+	url, err := p.listen(editor)
+	if err != nil {
+		return errors.Join(err, editor.Quit(ctx))
+	}
 	model := newModel(screen, editor, p.dir)
 	model.agent, model.input.Placeholder = p.name()
 	model.additional = p.additional
 	screen.program = tea.NewProgram(model, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...)
 	slog.SetDefault(slog.New(slog.NewTextHandler(screen, nil)))
+	if url != "" {
+		model.say(entry{by: theEditor, text: "Watch at " + url})
+	}
 	if model.conversation, err = editor.StartAgent(ctx, p.command()); err != nil {
 		return errors.Join(err, editor.Quit(ctx))
 	}
@@ -137,6 +153,22 @@ func (p program) run(options ...tea.ProgramOption) error {
 	again, cancel := context.WithTimeout(again, quitTimeout)
 	defer cancel()
 	return errors.Join(err, editor.Quit(again))
+}
+
+// listen begins to serve the tools and the live page, according to the flags. It returns the address of the page, or an
+// empty one.
+func (p program) listen(editor *Editor) (url string, err error) {
+	if p.tools {
+		if err := editor.OfferTools(); err != nil {
+			return "", fmt.Errorf("-mcp: %w", err)
+		}
+	}
+	if p.view != "" {
+		if url, err = editor.ServePage(p.view); err != nil {
+			return "", fmt.Errorf("-view: %w", err)
+		}
+	}
+	return url, nil
 }
 
 // name returns the agent's name for the screen, and a hint for the prompt.

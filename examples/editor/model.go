@@ -22,6 +22,7 @@ type model struct {
 	editor       *Editor
 	conversation *Conversation
 	agent, dir   string   // the agent's name, and the project's directory
+	name         string   // of the conversation
 	additional   []string // directories
 	styles       styles
 	keys         map[string]func() tea.Cmd
@@ -101,6 +102,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.refresh()
 	case sayMsg:
 		m.say(entry(msg))
+	case titleMsg:
+		m.name = string(msg)
 	case askMsg:
 		m.ask(msg.dialog)
 	case withdrawMsg:

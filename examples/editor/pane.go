@@ -19,10 +19,11 @@ const paneBytes = 128 << 10
 
 // Pane shows one terminal. All methods are safe for concurrent use.
 type Pane struct {
-	terminal *acpterm.Terminal
-	ui       UI
-	busy     *sync.WaitGroup
-	output   scrollback
+	terminal     *acpterm.Terminal
+	conversation *Conversation
+	ui           UI
+	busy         *sync.WaitGroup
+	output       scrollback
 
 	mu     sync.Mutex
 	missed int64 // bytes that came too fast to be read

@@ -26,6 +26,7 @@ type screen struct {
 type (
 	frameMsg    struct{} // something has changed
 	sayMsg      entry
+	titleMsg    string
 	askMsg      struct{ *dialog }
 	withdrawMsg struct{ *dialog }
 )
@@ -42,6 +43,8 @@ func (s *screen) Draw(*Pane) { s.changed() }
 func (s *screen) Say(by speaker, text string) { s.program.Send(sayMsg{by: by, text: text}) }
 
 func (s *screen) ShowToolCall(call ToolCall) { s.program.Send(sayMsg{call: &call}) }
+
+func (s *screen) Title(name string) { s.program.Send(titleMsg(name)) }
 
 func (s *screen) Log(line string) {
 	s.log.add(line + "\n")

@@ -62,13 +62,13 @@ func (t *terminal) Write(p []byte) (int, error) {
 
 // runEditor runs the program with an agent, or the example agent. It has to be quit.
 func runEditor(t *testing.T, agent ...string) *terminal {
-	t.Setenv(markVariable, t.Name())
+	t.Setenv(markVariable, fmt.Sprint(t.Name(), os.Getpid())) // other test binaries may be running
 	term := &terminal{T: t, emulator: vt.NewEmulator(80, 24), ended: make(chan error, 1)}
 	term.changed = sync.NewCond(&term.mu)
 	if len(agent) > 0 {
 		agent = append([]string{executable(t)}, agent...)
 	}
-	p := program{agent: agent, dir: t.TempDir()}
+	p := program{agent: agent, dir: t.TempDir(), tools: true, view: "127.0.0.1:0"}
 	go func() {
 		err := p.run(tea.WithInput(struct{ io.Reader }{term.emulator}), tea.WithOutput(term),
 			tea.WithWindowSize(80, 24),
@@ -113,7 +113,7 @@ func (t *terminal) quit() {
 	t.press(ctrlC)
 	require.NoError(t, <-t.ended)
 	require.False(t, t.emulator.IsAltScreen())
-	require.Empty(t, markedProcesses(markVariable+"="+t.Name()))
+	require.Empty(t, markedProcesses(markVariable+"="+os.Getenv(markVariable)))
 	require.Empty(t, goroutines())
 }
 
@@ -132,7 +132,7 @@ func markedProcesses(mark string) (found []string) {
 // goroutines are the stacks of those of this program and the library. One that has said that it is done may take a
 // moment to be gone, so it looks until there is none, for a bounded time.
 func goroutines() (found []string) {
-	ours := regexp.MustCompile(`(?m)^github\.com/acpterm/acpterm(/examples/editor|/internal/\w+)?\.`)
+	ours := regexp.MustCompile(`(?m)^github\.com/acpterm/acpterm(/examples/editor|/mcpserver|/view|/internal/\w+)?\.`)
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		buffer := make([]byte, 1<<20)
 		found = nil

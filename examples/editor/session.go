@@ -18,6 +18,11 @@ type newSession struct {
 	MCPServers            []any             `json:"mcpServers"`
 }
 
+// options returns the options of the session, and of the agent's MCP sessions.
+func (s newSession) options() *acpterm.SessionOptions {
+	return &acpterm.SessionOptions{Roots: append([]string{s.Cwd}, s.AdditionalDirectories...)}
+}
+
 // openNewSession opens a session when the agent's answer to session/new arrives. It sees each message before the next
 // one is read, so the session is open before the agent can request a terminal in it.
 func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
@@ -30,10 +35,10 @@ func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Re
 		err = json.Unmarshal(*answer.Result, &opened)
 	}
 	if err == nil {
-		roots := append([]string{asked.Cwd}, asked.AdditionalDirectories...)
-		err = c.editor.manager.OpenSession(opened.SessionID, &acpterm.SessionOptions{Roots: roots})
+		err = c.editor.manager.OpenSession(opened.SessionID, asked.options())
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.id, c.dir, c.notOpened = opened.SessionID, asked.Cwd, err
+	c.mu.Unlock()
+	c.editor.nameSessions(c)
 }

@@ -100,6 +100,9 @@ func (m *model) header() string {
 	if running := m.editor.Running(); running > 0 {
 		text += fmt.Sprintf(", %d running", running)
 	}
+	if m.name != "" {
+		text += " · " + m.name
+	}
 	return m.styles.bar.Width(m.width).Render(cut(text, m.width))
 }
 

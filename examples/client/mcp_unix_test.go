@@ -1,0 +1,138 @@
+//go:build unix
+
+package main
+
+// How the commands of tools end with the client, and what the live page calls them.
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The commands of tools run where -runner leads, too, and relative directories are there.
+func TestToolsWithRunner(t *testing.T) {
+	t.Parallel()
+	home := farHome(t)
+	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
+	c := startClient(t, usingTools("http", runPart(t, map[string]any{"cwd": "src"}, "where")),
+		"-mcp", "-runner", farShell(home, binaries), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | in "+home+"/src\n")
+	require.Contains(t, c.stdout.String(), "> error false: ")
+}
+
+// The command and the agent ignore every request to end.
+func TestSecondInterruptLeavesTheCommandsOfTools(t *testing.T) {
+	t.Parallel()
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			agent := usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "endure"), "ignore-cancel")
+			c := startClient(t, agent, "-mcp", "-prompt", "x")
+			command := c.stdout.await(t, `\| command (\d+)\n`)
+			c.signal(os.Interrupt)
+			c.stdout.await(t, "so what\n")
+			c.signal(os.Interrupt)
+			c.exit(exitInterrupted)
+			requireGone(t, command)
+			require.Contains(t, c.stderr.String(), "left: interrupt")
+		})
+	}
+}
+
+// The output is not read, so the start of the second command cannot be printed. An interrupt leaves all the same, and
+// no file of the relay is left.
+func TestInterruptWhenTheOutputOfToolsIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	started := filepath.Join(t.TempDir(), "started")
+	unread, stdout, err := os.Pipe()
+	require.NoError(t, err)
+	defer unread.Close()
+	flood := runPart(t, nil, "write", strings.Repeat("x", 100_000))
+	command := clientCommand(usingTools("stdio", flood, "touch "+started, flood), "-mcp", "-prompt", "x")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout = stdout
+	require.NoError(t, cmd.Start())
+	stdout.Close()
+	awaitFile(started)
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cmd.Wait()
+	}()
+	for interrupts := time.NewTicker(10 * time.Millisecond); ; <-interrupts.C {
+		cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+			require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+			files, err = os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, files)
+			return
+		default:
+		}
+	}
+}
+
+// awaitEvent reads the events of a page until one contains all texts.
+func awaitEvent(t *testing.T, url string, texts ...string) {
+	t.Helper()
+	response, err := http.Get(url + "events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	events := bufio.NewScanner(response.Body)
+	events.Buffer(nil, 1<<20)
+	for events.Scan() {
+		found := 0
+		for _, text := range texts {
+			if strings.Contains(events.Text(), text) {
+				found++
+			}
+		}
+		if found == len(texts) {
+			return
+		}
+	}
+	require.Fail(t, "no such event", "%q", texts)
+}
+
+// Commands of both doors have the name of the conversation, which the agent may change.
+func TestSessionsHaveNamesOnThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	project, goOn := filepath.Join(dir, "my-project"), filepath.Join(dir, "go-on")
+	more, done := filepath.Join(dir, "more"), filepath.Join(dir, "done")
+	require.NoError(t, os.Mkdir(project, 0o700))
+	c := startClient(t, usingTools("http",
+		runPart(t, nil, "print", "one"), "terminal print", `run {"command":"acpterm-no-such-program","args":[]}`,
+		"await "+goOn, `title " Fix \u202ethe tests"`, "await "+more, "title null", "await "+done),
+		"-mcp", "-view", "127.0.0.1:0", "-cwd", project, "-prompt", "x")
+	url := c.stderr.await(t, `client: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
+	c.stdout.await(t, `error true`)
+	awaitEvent(t, url, `"my-project (`, "by terminal/create")
+	awaitEvent(t, url, `"my-project (`, "print one")
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	title := `"Fix \\u202ethe tests"`
+	awaitEvent(t, url, title, "by terminal/create")
+	awaitEvent(t, url, title, "print one")
+	require.NoError(t, os.WriteFile(more, nil, 0o600))
+	awaitEvent(t, url, `"my-project (`)
+	require.NoError(t, os.WriteFile(done, nil, 0o600))
+	c.stderr.await(t, `client: the page stays.*`)
+	c.signal(os.Interrupt)
+	c.exit(0)
+}

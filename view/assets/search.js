@@ -14,7 +14,7 @@ export function patternOf(text, { matchCase = false, wholeWord = false, regex = 
   if (wholeWord) source = `${edge}(?:${source})${otherEdge}`
   const flags = matchCase ? 'g' : 'gi'
   try {
-    return new RegExp(source, flags + 'u')
+    return Object.assign(new RegExp(source, flags + 'u'), { literal: !regex })
   } catch (error) {
     if (wholeWord) throw error
     return new RegExp(source, flags) // allows more, such as "\-"
@@ -29,6 +29,10 @@ export function* matchesIn(pattern, line) {
 // countIn returns the number of matches in a text of several lines.
 export function countIn(pattern, text) {
   let count = 0
+  if (pattern.literal) { // cannot match a line end
+    for (const _ of text.matchAll(pattern)) count++
+    return count
+  }
   for (const line of text.split('\n')) for (const _ of matchesIn(pattern, line)) count++
   return count
 }

@@ -404,7 +404,7 @@ func testKeyboard(t *testing.T, b *browser) {
 		"Skip to the terminal", "1 running", "Follow the newest", "Notify of ends", "Filter the commands", "session-1",
 		"serverunning", "Screen reader", "Find", "Copy", "Full screen", "Stop", "Output",
 	}, order)
-	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body')).boxShadow`), "the focus is seen")
+	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body'), '::after').boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
 	p.press(kb.PageUp)
 	p.until("!el.following && visible(part('.to-end'))")

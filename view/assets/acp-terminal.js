@@ -35,6 +35,7 @@ const kinds = {
 const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 
 const noOutput = 'No output.'
+const redraws = /\r(?!\n|$)|\x1b\[\d*A/ // what a progress bar writes, which expects that its line does not wrap
 const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
@@ -60,6 +61,7 @@ class AcpTerminal extends HTMLElement {
   #visible = false // the screen has been fitted to its pane
   #leaveEnd = () => {} // lets a screen that has appeared scroll
   #send = null // sends typed text to the current src
+  #wrapChosen = false // by the user, for all terminals
   #resizer = null // of the current src
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
   #named = null // the number of a row, and the name of its session
@@ -479,6 +481,7 @@ class AcpTerminal extends HTMLElement {
       if (full) navigator.keyboard?.lock?.(['Escape']).catch(() => {}) // for the command; a long press leaves
     })
     on(p.wrap, 'click', () => {
+      this.#wrapChosen = true
       p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
       this.#fit()
     })
@@ -604,6 +607,7 @@ class AcpTerminal extends HTMLElement {
     p.gutter.hidden = false
     p.typing.hidden = true
     this.#online = this.#tried = this.#paused = false
+    if (!this.#wrapChosen) p.wrap.setAttribute('aria-pressed', 'true')
     this.#size = null
     p.keys.element.hidden = true
     p.whole.hidden = true
@@ -647,6 +651,7 @@ class AcpTerminal extends HTMLElement {
     const appears = !this.#visible && screen.clientHeight > 0
     this.#visible = screen.clientHeight > 0
     if (this.#size) this.#askSize()
+    screen.classList.toggle('fills', !!this.#size)
     const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
     wrap.hidden = !narrow || screen.classList.contains('unused')
     this.#numbers?.fit()
@@ -914,6 +919,10 @@ class AcpTerminal extends HTMLElement {
     }
     this.#written = true
     this.#atStart = text.endsWith('\n')
+    if (!this.#wrapChosen && this.#kind === 'pipe' && redraws.test(text) && this.#parts.wrap.getAttribute('aria-pressed') === 'true') {
+      this.#parts.wrap.setAttribute('aria-pressed', 'false')
+      this.#fit()
+    }
     await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)

@@ -111,6 +111,8 @@ var inOthers = []string{
 	"keys that a touch keyboard lacks reach the command",
 	"a terminal fills the screen",
 	"on phones, all fits and can be touched",
+	"find has choices for case, words and expressions",
+	"the groups of a command fold",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

@@ -83,7 +83,7 @@ func TestTextOfALongCommand(t *testing.T) {
 	}{
 		{[]string{strings.Repeat("a", 8000), "-rf"}, "rm " + strings.Repeat("a", 8000) + " -rf"},
 		{[]string{strings.Repeat("a", 8189), "-rf"}, "rm " + strings.Repeat("a", 1024) + "… (8189 bytes) -rf"},
-		{[]string{strings.Repeat("é ", 4000), "/"}, `rm "` + strings.Repeat("é ", 341) + `"… (12000 bytes) /`},
+		{[]string{strings.Repeat("é ", 4000), "/"}, `rm '` + strings.Repeat("é ", 341) + `'… (12000 bytes) /`},
 		{[]string{"a" + strings.Repeat("é", 6000), "/"}, "rm a" + strings.Repeat("é", 511) + "… (12001 bytes) /"},
 		{many, "rm" + strings.Repeat(" xyz", 2048) + " … and 7952 arguments more"},
 	}

@@ -211,8 +211,8 @@ type piece struct {
 
 type tableRow struct {
 	Key, SessionKey, Source, Session, Command, Program, Dir, State, Status, Rule, Survivors string
-	StopError                                                                               string
-	Agent, Good, Shell, CanStop, Stopping, PTY, Input                                       bool
+	StopError, By                                                                           string
+	Agent, Named, Good, Shell, CanStop, Stopping, PTY, Input                                bool
 	Columns, Rows                                                                           int
 	Number, Bytes, Dropped, Started, Ended                                                  int64
 }

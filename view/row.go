@@ -26,16 +26,20 @@ type row struct {
 	SessionKey string `json:"sessionKey"`
 	// Number tells apart two terminals that successively had the same key.
 	Number int64 `json:"number"`
-	// Source is the name of the manager. Session is the session's name, or its id if it has no name.
+	// Source is the name of the manager. Session is the session's name, or its id if it has no name. Named means that
+	// it has one.
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session"`
+	Named   bool   `json:"named,omitempty"`
 	// Agent means that the agent owns the terminal. Its Command, Dir and size may change.
 	Agent   bool   `json:"agent,omitempty"`
 	Command string `json:"command"`
 	Program string `json:"program"`
 	Shell   bool   `json:"shell"`
-	Dir     string `json:"dir"`
-	PID     int    `json:"pid,omitempty"`
+	// By is the shell with its options, such as "bash -lc", if Command is the script that is its last argument.
+	By  string `json:"by,omitempty"`
+	Dir string `json:"dir"`
+	PID int    `json:"pid,omitempty"`
 	// PTY means that the command runs on a PTY. Input means that the page may type into it now.
 	PTY   bool `json:"pty,omitempty"`
 	Input bool `json:"input,omitempty"`
@@ -80,10 +84,11 @@ type sizeUpdate struct {
 
 // newRow returns the part of a row that does not change.
 func newRow(s acpterm.Subject) row {
+	command, shell := shownCommand(s)
 	return row{
 		Session: printable(string(s.SessionID), maxText),
 		Agent:   s.Attached, Dir: printable(s.Dir, maxText),
-		Command: printableCommand(s), Program: printable(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
+		Command: command, Program: printable(s.Path, maxText), Shell: s.ShellLine != "", By: shell, PID: s.PID,
 	}
 }
 
@@ -193,37 +198,6 @@ func endStatus(t *acpterm.Terminal) (status string, good bool) {
 		return "", false
 	}
 	return printable(exit.String(), maxText), exit.Success() && t.EndedBy() == acpterm.EndedByItself
-}
-
-// printableCommand returns a command as printable text. If it is too long, each long argument is cut, so that the
-// arguments after it are visible.
-func printableCommand(s acpterm.Subject) string {
-	if s.ShellLine != "" {
-		return printable(s.ShellLine, maxCommand)
-	}
-	total := 0
-	for _, argument := range s.Args {
-		total += len(argument) + 1
-	}
-	if total <= maxCommand {
-		return printable(acpterm.Command{Args: s.Args}.String(), maxCommand)
-	}
-	var b strings.Builder
-	for i, argument := range s.Args {
-		if b.Len() >= maxCommand {
-			fmt.Fprintf(&b, " … and %d arguments more", len(s.Args)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		kept := prefix(argument, maxArgument)
-		b.WriteString(printable(acpterm.Command{Args: []string{kept}}.String(), maxCommand))
-		if len(kept) < len(argument) {
-			fmt.Fprintf(&b, "… (%d bytes)", len(argument))
-		}
-	}
-	return b.String()
 }
 
 // prefix returns the longest prefix of whole characters within limit bytes.

@@ -56,7 +56,7 @@ func TestSources(t *testing.T) {
 	source.NameSession("s", "tests\u202e")
 	row(func(r tableRow) bool { return r.Key == key(late) && r.Session == `tests\u{202e}` })
 	v.view.NameSession("s", "build")
-	row(func(r tableRow) bool { return r.Key == keyOf(one) && r.Session == "build" })
+	row(func(r tableRow) bool { return r.Key == keyOf(one) && r.Session == "build" && r.Named })
 	third := create(second, "one")
 	row(func(r tableRow) bool { return r.Key == key(third) && r.Session == `tests\u{202e}` })
 	v.view.NameSession("s", "")

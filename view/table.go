@@ -159,7 +159,7 @@ func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*e
 		e = &entry{session: session{from, s.SessionID}, fixed: newRow(s), command: acpterm.Command{ShellLine: s.ShellLine, Dir: s.Dir}}
 		e.fixed.Key, e.fixed.Number = key, t.added
 		e.fixed.Source, e.fixed.SessionKey = from.name, sessionKeyOf(from.number, s.SessionID)
-		e.fixed.Session = cmp.Or(t.names[e.session], e.fixed.Session)
+		e.name(t.names[e.session])
 		t.entries[key] = e
 		t.order = append(t.order, e)
 	}
@@ -298,10 +298,15 @@ func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
 	}
 	for _, e := range t.order {
 		if e.session == named {
-			e.fixed.Session = cmp.Or(name, printable(string(id), maxText))
+			e.name(name)
 		}
 	}
 	t.notifyLocked()
+}
+
+// name sets the name of the entry's session. If it is empty, the row has the session's id.
+func (e *entry) name(name string) {
+	e.fixed.Session, e.fixed.Named = cmp.Or(name, printable(string(e.session.id), maxText)), name != ""
 }
 
 // removeSource removes all commands of a source, and the names of its sessions.

@@ -79,8 +79,20 @@
 //
 // The memory used by a page does not grow with the output, because the page's screen holds only the last 10,000 lines.
 // If the user scrolls or searches past these lines, or copies without having selected anything, the page fetches all of
-// the retained output and displays it in parts of about 10,000 lines each. The Text link opens all of the retained
-// output as plain text, exactly as it was written by the command or, if the terminal has a PTY, as an agent reads it.
+// the retained output and displays it in parts of about 10,000 lines each. Open as text, in the Copy menu, opens all of
+// the retained output as plain text, exactly as it was written by the command or, if the terminal has a PTY, as an agent
+// reads it.
+//
+// # Lines
+//
+// Lines are numbered, unless the terminal has a PTY. If the beginning of the output is not retained, the first retained
+// line is number 1, and the numbers are displayed once the command has exited. Clicking a number adds the line to the
+// page's URL, as in "#key:L120", or "#L120" on the page of a single terminal. An element shows the line given by its
+// line attribute. If a command has failed, First error leads to the first line that reports an error, such as a failed
+// test or an exit code.
+//
+// If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page displays
+// headings that fold the groups. Searching and jumping unfold them, and copies contain the text written by the command.
 //
 // Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
 // full address and asks the user for confirmation before opening another window. Links created using escape sequences

@@ -69,11 +69,18 @@ func testAxe(t *testing.T, b *browser) {
 					"%s, %s, %v", what, scheme, size)
 			}
 			look("the list")
+			eval[bool](p, `(document.getElementById('filter-text').value = 'none', document.getElementById('filter-text').dispatchEvent(new Event('input')), true)`)
+			p.until(`visible(document.getElementById('none'))`)
+			look("the empty list")
+			eval[bool](p, `(document.getElementById('show-all').click(), true)`)
 			for _, command := range []string{"serve", "good", "bad", "rm"} {
 				eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(
 					a => a.querySelector('.command').textContent === %q).click(), true)`, command))
 				p.until(fmt.Sprintf(`visible(el) && part('.command').textContent === %q && part('.state').textContent`, command))
 				look(command)
+				eval[bool](p, `(el.openFind(), part('.copy').click(), true)`)
+				look(command + " with its menu and find")
+				eval[bool](p, `(part('.copy').click(), part('[aria-label=Close]').click(), true)`)
 				eval[bool](p, `(location.hash = '', true)`)
 			}
 			p.close()

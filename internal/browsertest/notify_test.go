@@ -56,6 +56,38 @@ func testNotify(t *testing.T, b visitor) {
 	p.end()
 }
 
+// Titles and notifications say whose command it is: the names of its manager and its session, or the agent itself.
+func testWhose(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	v.view.NameSession("session-1", "Checkout")
+	terminal := v.create(t, "make")
+	other := made(t, acptermtest.Commands{})
+	v.view.Add(other, "helper")
+	p := b.visit(t, v.url)
+	single := b.visit(t, v.only(terminal))
+	single.until(`document.title === 'make – Checkout'`)
+	p.until(`document.title === '(1) Terminals'`)
+	eval[bool](p, `(window.told = [], window.Notification = class {
+		constructor(title, { body }) { told.push(title + ': ' + body.replace(/\d+(\.\d)? m?s/, 'x s')) }
+		static async requestPermission() { return 'granted' }
+	}, document.getElementById('notify').click(), true)`)
+	p.until(`document.getElementById('notify').checked`)
+	setHidden(p, true)
+	close(texts)
+	single.until(`document.title === 'done: make – Checkout'`)
+	p.until(`told.join() === 'make: done · x s · Checkout' && document.title === 'done: make – Checkout'`)
+	a := newAgent(t, other, agentterm.Options{})
+	a.update("s", "t1", members{"command": "make all"})
+	p.until(`document.title === '(1) Terminals'`)
+	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+	p.until(`told.length === 2 && document.title === 'done: run by helper itself: make all'`)
+	require.Equal(t, "run by helper itself: make all: done · x s · helper", eval[string](p, `told[1]`))
+	require.Contains(t, eval[[]string](p, `[...document.querySelectorAll('nav .badge')].map(badge => badge.title)`), "run by helper itself")
+	single.end()
+	p.end()
+}
+
 // A long command is shortened, one click shows all of it, and it can be copied separately.
 func testLongCommand(t *testing.T, b visitor) {
 	long := ""
@@ -114,7 +146,7 @@ func testKeys(t *testing.T, b visitor) {
 		eval[bool](p, fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
 			{ key: %q, ctrlKey: %t, bubbles: true, composed: true, cancelable: true })) || true`, key, control))
 	}
-	for command, want := range map[string]string{"few": "1 of 3", "many": "of 1000 or more"} {
+	for command, want := range map[string]string{"few": "1 of 3", "many": "1 of 3,000"} {
 		terminal := v.create(t, command)
 		<-terminal.Done()
 		p.until(fmt.Sprintf(`!!document.querySelector('nav a[href="#%s"]')`, v.key(terminal)))
@@ -124,7 +156,7 @@ func testKeys(t *testing.T, b visitor) {
 		press("f", true)
 		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
 		eval[bool](p, `(part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
-		p.until(fmt.Sprintf(`part('.count').textContent.includes(%q)`, want))
+		p.until(fmt.Sprintf(`part('.count').textContent === %q`, want))
 	}
 	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
 	for _, step := range []struct {

@@ -23,11 +23,11 @@ const catchCopies = `(window.copied = null,
 // top is the text of the first line on the screen.
 const top = `part('.xterm-rows').firstChild.textContent.trimEnd()`
 
-// selectedLine returns the text of the line with the selected "7777" once it is drawn, or "" if it is not drawn.
+// selectedLine returns the text of the line with the active match of "7777" once it is drawn, or "" if it is not drawn.
 const selectedLine = `(async () => {
 	for (let frame = 0; frame < 300; frame++) {
 		await new Promise(requestAnimationFrame)
-		const top = part('.xterm-selection div')?.getBoundingClientRect().top
+		const top = part('.match.active')?.getBoundingClientRect().top
 		const rows = [...part('.xterm-rows').children]
 		const text = rows.find(row => Math.abs(row.getBoundingClientRect().top - top) < 3)?.textContent ?? ''
 		if (frame >= 3 && text.includes('7777')) return text
@@ -125,7 +125,7 @@ func testWhole(t *testing.T, b visitor) {
 			require.Equal(t, 2, times, row)
 		}
 	}
-	p.until(fmt.Sprintf(`part('.count').textContent.endsWith(' here, %d in all')`, len(all)))
+	p.until(fmt.Sprintf(`part('.count').textContent.endsWith(' of %d')`, len(all)))
 	require.False(t, eval[bool](p, `el.find('no such text')`))
 	eval[bool](p, `(part('.to-end').click(), true)`)
 	p.until(`el.following && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)

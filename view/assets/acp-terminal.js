@@ -1,22 +1,25 @@
 // <acp-terminal src="/<token>/terminals/<key>"> shows one terminal.
 //
-// Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
-// see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
-// bytes), following, first (the text of the first events of src, if the page has it already). Methods: stop(), copy(),
-// find(text), earlier(), later(), openFind(), name(row). Events: "status", with the row as its detail, after each
-// change of the row. The default height is 24rem. The user can type while the screen has the focus and row.input is
-// true.
+// Attributes: src; line, the number of a line to show; theme, "dark" or "light" (the default follows the system).
+// Properties: row (the terminal's status, see row.go), text (the output on the screen and in its scrollback, without
+// colours), missed (the number of skipped bytes), following, first (the text of the first events of src, if the page has
+// it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), name(row). The default height is
+// 24rem. The user can type while the screen has the focus and row.input is true.
+//
+// Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
+// the number of a line; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
 
 import { Terminal } from './xterm/xterm.mjs'
-import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
-import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
+import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize, sizeOf } from './fit.js'
-import { History } from './history.js'
-import { textOf, textOfAll } from './lines.js'
-import { linkOpener } from './links.js'
-import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
+import { cut, linesOf, markerAt, textOf, textOfAll } from './lines.js'
 import { KeyBar } from './keys.js'
+import { linkOpener } from './links.js'
+import { mayMark } from './marks.js'
+import { menuOf } from './menu.js'
+import { Numbers } from './numbers.js'
+import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
 import { makeInert } from './inert.js'
 import { addSheets } from './sheets.js'
 import { openStyled } from './styles.js'
@@ -28,9 +31,11 @@ const kinds = {
   pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
 }
 
+// mayBeWide matches characters whose width differs between versions of Unicode, and others, but no frames or arrows.
+const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
+
 const noOutput = 'No output.'
 const redraws = /\r(?!\n|$)|\x1b\[\d*A/ // what a progress bar writes, which expects that its line does not wrap
-const maxMatches = 1000 // counted by a search
 const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
@@ -39,20 +44,22 @@ const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 class AcpTerminal extends HTMLElement {
-  static observedAttributes = ['src', 'theme']
+  static observedAttributes = ['src', 'theme', 'line']
 
   row = null
   first = ''
   missed = 0
   #parts = null
   #xterm = null
-  #search = null // loaded on first use
+  #finder = null // loaded on first use
   #connection = null // an AbortController for the current src
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
   #tried = false // the connection has been open or has failed
   #written = false // output has been written
+  #visible = false // the screen has been fitted to its pane
+  #leaveEnd = () => {} // lets a screen that has appeared scroll
   #send = null // sends typed text to the current src
   #wrapChosen = false // by the user, for all terminals
   #resizer = null // of the current src
@@ -63,7 +70,16 @@ class AcpTerminal extends HTMLElement {
   #paused = false // the user has turned typing off, so that Tab leaves
   #gap = false // retained output was not written to the screen
   #history = null // { all, size }: a promise of the History, and the size of the output then; null if none was read
-  #results = { resultIndex: -1, resultCount: 0 } // of the search
+  #numbers = null // of the lines
+  #groups = null // divides the output into groups, once it has marks of them
+  #atStart = true // of a line
+  #widths = null // the add-on with the widths of emoji, once the output has some
+  #folded = new Set() // groups that are folded, by id
+  #decided = new Set() // groups whose first fold is decided, by id
+  #headings = [] // { marker, id }: the rows of the groups' headings
+  #marked = null // the decoration of the line that was jumped to
+  #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
+  #toLoad = 0 // bytes of that output
   #moving = false // the window is being changed
   #shown = null // the Window of the History shown instead of the live output
 
@@ -77,6 +93,9 @@ class AcpTerminal extends HTMLElement {
     if (!this.#xterm || this.#kind === 'pty') return false
     return !!this.#shown || this.#gap || this.#full
   }
+
+  // asWritten means that the screen has all retained output as the command wrote it.
+  get #asWritten() { return !this.#partial && !this.#groups?.any }
 
   // typing means that keys go to the command, if the screen has the focus.
   get #typing() {
@@ -104,8 +123,10 @@ class AcpTerminal extends HTMLElement {
     this.#connection?.abort()
     this.#connection = null
     this.#parts?.stopped.abort()
+    this.#leaveEnd()
+    this.#finder?.dispose()
     this.#xterm?.dispose()
-    this.#xterm = this.#parts = null
+    this.#xterm = this.#parts = this.#finder = this.#numbers = null
     this.shadowRoot.replaceChildren()
     this.shadowRoot.adoptedStyleSheets = []
   }
@@ -113,6 +134,7 @@ class AcpTerminal extends HTMLElement {
   attributeChangedCallback(name) {
     if (!this.isConnected || !this.#parts) return
     if (name === 'theme') this.#showTheme()
+    else if (name === 'line') this.#loaded.promise.then(() => this.#showLine())
     else this.#connect()
   }
 
@@ -143,74 +165,147 @@ class AcpTerminal extends HTMLElement {
   // copy copies the selection, or else all retained output, to the clipboard.
   async copy() {
     const { signal } = this.#connection
-    await this.#copy(this.#selected() || (this.#partial ? this.#read(signal).then(history => history.plain) : this.text))
+    const selected = this.#selected()
+    if (!selected && !this.row?.bytes) return this.#say('There is no output to copy.', signal)
+    await this.#copy(selected || (this.#asWritten ? this.text : this.#read(signal).then(history => history.plain)), 'the output')
   }
 
-  async #copy(text) {
+  async #copy(text, what) {
     const { signal } = this.#connection
+    if (!text) return this.#say(`There is nothing to copy: ${what} is empty.`, signal)
     try {
       await copyText(text)
-      this.#say('Copied', signal)
+      this.#say(`Copied ${what}`, signal)
     } catch (error) {
       const lost = error.name === 'TypeError' // thrown by fetch
       this.#say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
     }
   }
 
-  // find selects the next or the previous match of a text in all retained output. It resolves to whether a match
-  // exists.
+  // find marks the next or the previous match of a text in all retained output, and shows it. incremental begins with
+  // the current match. It resolves to whether a match exists.
   async find(text, backwards = false, incremental = false) {
     if (!this.#xterm) return false
+    if (text) await this.#unfold()
+    this.#leaveEnd()
     const { signal } = this.#connection
-    if (!await this.#loadSearch(signal) || signal.aborted) return false
-    let found = this.#findHere(text, backwards, incremental)
-    if (!text || !this.#partial || this.#moving) return found.any
-    const history = await this.#readOrSay(signal)
-    if (!history) return found.any
-    this.#showCount()
-    if (found.further || found.any && incremental) return true
-    if (!this.#shown) { // the screen has the end of the output
-      this.#select(found.before)
-      if (!await this.#show(history, Infinity)) return false
-      found = this.#findHere(text, backwards, incremental)
-      if (found.further) return true
-    }
-    const section = history.next(text, this.#shown, backwards || incremental)
-    if (section === undefined) return found.any
-    if (!await this.#show(history, section + 1)) return false
-    const mark = this.#shown.marks.get(backwards ? section + 1 : section)
-    this.#select(mark && { start: { x: 0, y: mark.line }, end: { x: 1, y: mark.line } })
-    return this.#findHere(text, backwards, !backwards).any
+    const finder = await this.#loadFinder(signal)
+    return !!finder && finder.find(text, backwards, incremental)
   }
 
-  // loadSearch loads the search, which few users need. It reports whether the screen of the signal has it.
-  async #loadSearch(signal) {
-    if (this.#search) return true
-    try {
-      const { SearchAddon } = await import('./xterm/addon-search.mjs')
-      if (signal.aborted) return false
-      if (this.#search) return true // loaded meanwhile
-      this.#xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
-    } catch {
-      this.#say('Find cannot be loaded; the connection is lost.', signal)
-      return false
-    }
-    this.#search.onDidChangeResults(results => {
-      this.#results = results
-      this.#showCount()
+  // loadFinder returns the finder of the screen, or null if that has changed.
+  async #loadFinder(signal) {
+    const { Finder } = await this.#loadLater(signal) ?? {}
+    if (!Finder || signal.aborted || !this.#xterm) return null
+    return this.#finder ??= new Finder(this.#xterm, () => searchColors(this.#dark), this.#parts, {
+      partial: () => this.#partial && !this.#moving, shown: () => this.#shown,
+      read: () => this.#readOrSay(signal), show: (history, last) => this.#show(history, last),
     })
-    return true
   }
 
-  // findHere searches only the screen. before is the previous selection. further means that the match is beyond it, in
-  // the search direction.
-  #findHere(text, backwards, incremental) {
-    const options = { decorations: searchColors(this.#dark), incremental }
-    const before = this.#xterm.getSelectionPosition()
-    const any = backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
-    const after = this.#xterm.getSelectionPosition()?.start
-    const order = any && before ? after.y - before.start.y || after.x - before.start.x : 0
-    return { any, before, further: any && (!before || (backwards ? order < 0 : order > 0)) }
+  // loadLater loads what a page needs only when the user asks for it.
+  async #loadLater(signal) {
+    try {
+      return await import('./later.js')
+    } catch {
+      this.#say('A file of this page cannot be loaded; the connection is lost.', signal)
+      return null
+    }
+  }
+
+  // toFirstError shows the first line that tells of an error.
+  async #toFirstError() {
+    await this.#unfold()
+    const { signal } = this.#connection
+    await this.#loaded.promise
+    if (signal.aborted) return
+    const { isError } = await this.#loadLater(signal) ?? {}
+    if (!isError || signal.aborted) return
+    if (this.#partial) {
+      const history = await this.#readOrSay(signal)
+      if (!history) return
+      const place = history.firstLine(isError)
+      if (place) return this.#showPlace(history, place)
+    } else {
+      const line = linesOf(this.#xterm).find(({ text }) => isError(text))
+      if (line) return this.#reveal(line.row)
+    }
+    this.#toEnd()
+    this.#say('No line tells of an error; this is the end.', signal)
+  }
+
+  // showLine shows the line of the attribute.
+  async #showLine() {
+    const number = Number(this.getAttribute('line'))
+    const { signal } = this.#connection ?? {}
+    if (!number || !this.#xterm || this.#kind === 'pty') return this.#unmark()
+    await this.#unfold()
+    if (signal.aborted) return
+    const row = this.#numbers.rowOf(number)
+    if (row >= 0) return this.#reveal(row)
+    const history = this.#partial && await this.#readOrSay(signal)
+    const place = history && history.placeOfLine(number)
+    if (place) return this.#showPlace(history, place)
+    if (!signal.aborted) this.#say(`There is no line ${number}.`, signal)
+  }
+
+  async #showPlace(history, place) {
+    if (!await this.#show(history, place.section + 1)) return
+    this.#reveal(this.#shown.rowOf(this.#xterm, place))
+  }
+
+  // reveal scrolls to the line that begins in a row, and marks it.
+  #reveal(row) {
+    const xterm = this.#xterm
+    this.#leaveEnd()
+    let last = row
+    while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
+    this.#unmark()
+    const marker = markerAt(xterm, row)
+    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1 })
+    mark?.onRender(shown => shown.classList.add('marked'))
+    this.#marked = mark
+    xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
+  }
+
+  #unmark() {
+    this.#marked?.dispose()
+    this.#marked = null
+  }
+
+  #showToEnd() { this.#parts.toEnd.classList.toggle('off', this.following) }
+
+  #toEnd() {
+    if (this.#shown) this.#connect()
+    else this.#xterm?.scrollToBottom()
+  }
+
+  // fold folds or unfolds a group, and reads the output again. The group's heading stays where it is.
+  async #fold(id) {
+    const { viewportY } = this.#xterm.buffer.active
+    const before = this.#headings.find(heading => heading.id === id).marker.line - viewportY
+    if (!this.#folded.delete(id)) this.#folded.add(id)
+    await this.#reload()
+    const heading = this.#headings.find(heading => heading.id === id)
+    if (heading?.marker.line >= 0) this.#xterm.scrollToLine(heading.marker.line - before)
+  }
+
+  // foldAll folds all groups, or unfolds them if some are folded.
+  async #foldAll() {
+    if (this.#folded.size) this.#folded.clear()
+    else for (const { id } of this.#headings) this.#folded.add(id)
+    await this.#reload()
+  }
+
+  async #unfold() {
+    if (!this.#folded.size) return
+    this.#folded.clear()
+    await this.#reload()
+  }
+
+  async #reload() {
+    this.#connect(true)
+    await this.#loaded.promise
   }
 
   // earlier shows the output before the screen's.
@@ -238,7 +333,9 @@ class AcpTerminal extends HTMLElement {
     const size = this.row?.bytes
     if (this.#history?.size !== size) {
       const xterm = this.#makeTerminal(this.#xterm.cols)
-      const all = History.read(`${this.getAttribute('src')}/text`, xterm, signal).finally(() => xterm.dispose())
+      const first = this.row?.dropped ? 0 : 1 // the text begins with a note about what is dropped
+      const all = import('./later.js').then(
+        ({ History }) => History.read(`${this.getAttribute('src')}/text`, xterm, signal, first)).finally(() => xterm.dispose())
       this.#history = { size, all }
       all.catch(() => { if (this.#history?.all === all) this.#history = null })
     }
@@ -271,6 +368,10 @@ class AcpTerminal extends HTMLElement {
     if (signal.aborted) return false
     this.#moving = false
     this.#shown = shown
+    this.#unmark()
+    this.#headings = []
+    this.#numbers.start(history.numberOf(shown.first), shown.marks.get(shown.first).line)
+    this.#finder?.rescan()
     if (topPlace) xterm.scrollToLine(shown.rowOf(xterm, topPlace) ?? 0)
     if (selection) this.#select(selection, shown.rowOf(xterm, selected) - selection.start.y)
     this.#showCut()
@@ -294,10 +395,15 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     const pty = this.#kind === 'pty'
     p.cut.hidden = pty ? !this.#full : !this.#partial
-    p.cutText.textContent = pty ? `Only the last ${scrollback.toLocaleString('en')} lines are here. Text has what is kept.`
-      : this.#shown ? 'This is an earlier part of the output.' : 'This is the end of the output.'
     p.earlier.hidden = pty || this.#shown?.first === 0
     p.later.hidden = !this.#shown
+    if (p.cut.hidden) return
+    const some = n => n.toLocaleString('en')
+    const first = this.#numbers.of(0), last = this.#numbers.last
+    const total = this.#shown ? this.#shown.history.lines : last
+    const text = pty ? `Only the last ${some(scrollback)} lines are here. “Open as text” has what is kept.`
+      : first && last ? `Lines ${some(first)}–${some(last)} of ${some(total)}` : `The last ${some(scrollback)} lines`
+    if (p.cutText.textContent !== text) p.cutText.textContent = text
   }
 
   #selected() {
@@ -307,7 +413,7 @@ class AcpTerminal extends HTMLElement {
 
   async #open() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
-    const p = this.#parts = build(root)
+    const p = this.#parts = build(root, () => this.#onMenu())
     p.keys = new KeyBar({
       onKey: text => { if (this.#typing) this.#type(text) },
       application: () => this.#xterm.modes.applicationCursorKeysMode,
@@ -323,6 +429,8 @@ class AcpTerminal extends HTMLElement {
     const resized = new ResizeObserver(() => { this.#fit(); this.#showMore() })
     resized.observe(p.screen)
     stopped.signal.addEventListener('abort', () => resized.disconnect())
+    for (const type of ['wheel', 'touchstart', 'pointerdown'])
+      p.screen.addEventListener(type, () => this.#leaveEnd(), { capture: true, passive: true, signal: stopped.signal })
     on(p.screen, 'mousedown', () => this.#pause(false))
     on(p.screen, 'focusin', () => {
       this.#showTyping()
@@ -341,10 +449,12 @@ class AcpTerminal extends HTMLElement {
     on(p.earlier, 'click', () => this.earlier())
     on(p.later, 'click', () => this.later())
     on(p.toEnd, 'click', () => {
-      if (this.#shown) this.#connect()
-      else this.#xterm?.scrollToBottom()
+      this.#toEnd()
       this.#xterm?.focus()
     })
+    on(p.firstError, 'click', () => this.#toFirstError())
+    on(p.copyLink, 'click', () => this.#copy(this.#link(), 'the link'))
+    on(p.foldAll, 'click', () => this.#foldAll())
     p.screen.addEventListener('copy', event => {
       if (!this.#xterm?.hasSelection()) return
       event.stopPropagation() // because the text from xterm.js has no tabs
@@ -353,8 +463,8 @@ class AcpTerminal extends HTMLElement {
       if (this.#typing) this.#xterm.clearSelection() // so that Control C interrupts again
     }, { capture: true, signal: stopped.signal })
     on(p.stop, 'click', () => this.stop())
-    on(p.copy, 'click', () => this.copy())
-    on(p.copyCommand, 'click', () => this.#copy(commandOf(this.row)))
+    on(p.copyOutput, 'click', () => { if (p.copyOutput.getAttribute('aria-disabled') !== 'true') this.copy() })
+    on(p.copyCommand, 'click', () => this.#copy(this.row.command, 'the command'))
     on(p.more, 'click', () => this.#showMore(!p.command.classList.contains('whole-command')))
     on(p.reader, 'click', () => {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
@@ -379,6 +489,14 @@ class AcpTerminal extends HTMLElement {
     on(p.findText, 'input', () => this.find(p.findText.value, false, true))
     on(p.findText, 'keydown', event => {
       if (event.key === 'Enter') this.find(p.findText.value, event.shiftKey)
+      const choice = event.altKey && !event.ctrlKey && { KeyC: p.findCase, KeyW: p.findWord, KeyR: p.findRegex }[event.code]
+      if (!choice) return
+      event.preventDefault()
+      choice.click()
+    })
+    for (const choice of [p.findCase, p.findWord, p.findRegex]) on(choice, 'click', () => {
+      choice.setAttribute('aria-pressed', choice.getAttribute('aria-pressed') !== 'true')
+      this.find(p.findText.value, false, true)
     })
     on(p.findNext, 'click', () => this.find(p.findText.value))
     on(p.findPrevious, 'click', () => this.find(p.findText.value, true))
@@ -396,7 +514,7 @@ class AcpTerminal extends HTMLElement {
 
   #makeTerminal(cols) {
     const xterm = new Terminal({
-      allowProposedApi: true, // for the search's decorations
+      allowProposedApi: true, // for decorations
       ...kinds.pipe, // until the row is known
       cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
@@ -405,16 +523,19 @@ class AcpTerminal extends HTMLElement {
       scrollback, theme: themes(this.#dark), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
-    xterm.loadAddon(new Unicode11Addon()) // for the widths of emoji
-    xterm.unicode.activeVersion = '11'
+    if (this.#widths) this.#setWidths(xterm)
     return xterm
+  }
+
+  #setWidths(xterm) {
+    xterm.loadAddon(new this.#widths())
+    xterm.unicode.activeVersion = '11'
   }
 
   // openScreen makes a new xterm.js for each src, because the old one may have queued output.
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = this.#makeTerminal(80)
-    this.#search = null
     linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
@@ -423,23 +544,42 @@ class AcpTerminal extends HTMLElement {
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
     listen(xterm, { typing: () => this.#typing, onText: text => this.#type(p.keys.apply(text)) })
-    xterm.onRender(() => { p.toEnd.hidden = this.following })
+    xterm.onRender(() => this.#showToEnd())
+    this.#numbers = new Numbers(xterm, p.gutter, number => {
+      this.setAttribute('line', number)
+      this.dispatchEvent(new CustomEvent('line', { detail: number }))
+    })
+    this.#groups = null
+    xterm.registerLinkProvider({ provideLinks: (y, callback) => callback(this.#headingAt(y - 1)) })
+    if (this.row) this.#setKind()
+    this.#numbers.start(1)
     this.#fit()
     this.#showTyping()
   }
 
-  // showCount shows the number of matches on the screen and, if that is only a part, in all retained output.
-  async #showCount() {
-    const { findText, findCount } = this.#parts
-    const { resultIndex, resultCount } = this.#results
-    const some = count => count < maxMatches ? count.toLocaleString('en') : `${maxMatches} or more`
-    let text = !findText.value ? '' : resultCount ? `${resultIndex + 1} of ${some(resultCount)}` : 'none'
-    if (text && this.#partial) {
-      text += ' here'
-      const history = this.#history && await this.#history.all.catch(() => null)
-      if (history && this.#parts) text += `, ${history.count(findText.value).toLocaleString('en')} in all`
-    }
-    findCount.textContent = text
+  // headingAt returns the links of a row: a group's heading is one, which folds the group.
+  #headingAt(row) {
+    const heading = this.#headings.find(({ marker }) => marker.line === row)
+    const length = heading && this.#xterm.buffer.active.getLine(row).translateToString(true).length
+    return heading && [{
+      text: heading.id, range: { start: { x: 1, y: row + 1 }, end: { x: Math.max(1, length), y: row + 1 } },
+      activate: () => this.#fold(heading.id), decorations: { underline: false, pointerCursor: true },
+    }]
+  }
+
+  // onMenu prepares the menu.
+  #onMenu() {
+    const p = this.#parts
+    p.copyOutput.textContent = this.#selected() ? 'Copy selection' : 'Copy output'
+    p.copyOutput.setAttribute('aria-disabled', !this.row?.bytes)
+    p.foldAll.hidden = !this.#groups?.any || !!this.#shown
+    p.foldAll.textContent = this.#folded.size ? 'Unfold groups' : 'Fold groups'
+  }
+
+  // link returns the address of the terminal's own page, at the marked line.
+  #link() {
+    const line = this.#marked && this.#numbers.of(this.#marked.marker.line)
+    return new URL(this.getAttribute('src') + (line ? `#L${line}` : ''), location.href).href
   }
 
   // setKind sets up the screen for a command with or without a PTY.
@@ -448,6 +588,7 @@ class AcpTerminal extends HTMLElement {
     Object.assign(this.#xterm.options, kinds[this.#kind], { fontSize: fontSize(), theme: themes(this.#dark, pty) })
     if (pty) this.#xterm.write('\x1b[?1047l') // shows the cursor, as xterm.js otherwise does on the first focus
     this.#parts.screen.classList.toggle('pty', !!pty)
+    this.#parts.gutter.hidden = !!pty
     this.#fit()
   }
 
@@ -455,39 +596,93 @@ class AcpTerminal extends HTMLElement {
   #clear() {
     const p = this.#parts
     if (this.shadowRoot.activeElement === p.stop) p.copy.focus()
-    this.#xterm?.dispose()
-    this.#xterm = this.#search = this.row = this.#history = this.#shown = null
-    this.#gap = this.#moving = false
-    this.missed = 0
+    this.row = null
+    this.#folded.clear()
+    this.#decided.clear()
     this.#stopProblem = ''
-    this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
-    p.stop.hidden = p.toEnd.hidden = p.more.hidden = p.copyCommand.hidden = true
+    p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = true
     p.screen.classList.remove('unused', 'pty')
+    p.gutter.hidden = false
     p.typing.hidden = true
-    this.#online = this.#tried = this.#paused = this.#written = false
+    this.#online = this.#tried = this.#paused = false
     if (!this.#wrapChosen) p.wrap.setAttribute('aria-pressed', 'true')
     this.#size = null
     p.keys.element.hidden = true
-    p.cut.hidden = true
     p.whole.hidden = true
     this.#typed = 0
     delete p.box.dataset.tone
     delete this.dataset.state
   }
 
-  #showTheme() {
-    if (this.#xterm) this.#xterm.options.theme = themes(this.#dark, this.row?.pty)
+  // clearScreen removes the screen, which may have queued output.
+  #clearScreen() {
+    const p = this.#parts
+    this.#leaveEnd()
+    this.#unmark()
+    this.#finder?.dispose()
+    this.#xterm?.dispose()
+    this.#xterm = this.#finder = this.#numbers = this.#history = this.#shown = null
+    this.#headings = []
+    this.#gap = this.#moving = this.#written = this.#visible = false
+    this.#atStart = true
+    this.#groups = null
+    this.missed = this.#toLoad = 0
+    this.shadowRoot.adoptedStyleSheets = p.sheets // without those of xterm.js
+    p.gutter.textContent = ''
+    p.toEnd.classList.add('off')
+    p.cut.hidden = true
+    this.#loaded.resolve()
+    this.#loaded = Promise.withResolvers()
   }
 
+  #showTheme() {
+    if (!this.#xterm) return
+    this.#xterm.options.theme = themes(this.#dark, this.row?.pty)
+    this.#finder?.redraw()
+  }
+
+  // fit fits the screen to its pane. A screen at the end stays there.
   #fit() {
     if (!this.#xterm?.element) return
+    const { following } = this
     const { screen, wrap } = this.#parts
+    const appears = !this.#visible && screen.clientHeight > 0
+    this.#visible = screen.clientHeight > 0
     if (this.#size) this.#askSize()
     screen.classList.toggle('fills', !!this.#size)
     const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
     wrap.hidden = !narrow || screen.classList.contains('unused')
+    this.#numbers?.fit()
+    if (!following || this.#shown) return
+    this.#xterm.scrollToBottom()
+    if (appears) this.#stayAtEnd(this.#xterm)
+  }
+
+  // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first
+  // scrolls it by the height that it had while it was hidden. This uses internals of the vendored version 6.0.0.
+  #stayAtEnd(xterm) {
+    this.#leaveEnd()
+    let steady = 0
+    const stay = () => {
+      this.#showToEnd()
+      if (this.following ? ++steady > 5 : this.#shown) return this.#leaveEnd()
+      if (this.following) return
+      steady = 0
+      const viewport = xterm._core._viewport
+      viewport._latestYDisp = undefined // so that the scrollbar moves
+      viewport._sync()
+      xterm.scrollToBottom()
+      this.#showToEnd()
+    }
+    const timer = setInterval(stay, 100)
+    const rendered = xterm.onRender(() => { if (!this.following) stay() })
+    this.#leaveEnd = () => {
+      clearInterval(timer)
+      rendered.dispose()
+      this.#leaveEnd = () => {}
+    }
   }
 
   // type sends a text to the command.
@@ -539,6 +734,7 @@ class AcpTerminal extends HTMLElement {
 
   // scroll scrolls. If the screen has no more output in this direction, it shows another part of the output.
   #scroll(by, scroll) {
+    this.#leaveEnd()
     const { viewportY, baseY } = this.#xterm.buffer.active
     if (by < 0 && viewportY === 0) this.earlier()
     else if (by > 0 && viewportY >= baseY) this.later()
@@ -579,17 +775,20 @@ class AcpTerminal extends HTMLElement {
     if (show) {
       p.findText.select()
       p.findText.focus()
+      if (p.findText.value) this.find(p.findText.value, false, true)
     } else {
-      this.#search?.clearDecorations()
+      this.#finder?.clear()
       p.findButton.focus()
     }
   }
 
-  async #connect() {
+  // connect shows the terminal of src, or with again only its output once more.
+  async #connect(again = false) {
     this.#connection?.abort()
     const { signal } = this.#connection = new AbortController()
     const focused = this.#parts.screen.contains(this.shadowRoot.activeElement)
-    this.#clear()
+    if (!again) this.#clear()
+    this.#clearScreen()
     await this.#ready
     if (signal.aborted) return
     this.#openScreen()
@@ -605,21 +804,25 @@ class AcpTerminal extends HTMLElement {
       signal, first,
       onEvent: event => {
         if (signal.aborted) return
-        if (event.type !== 'status') return this.#write(event.data, signal)
+        if (event.type !== 'status') return this.#write(event.data, signal).then(() => { if (!signal.aborted) this.#showLoading(event.id) })
         const { now, row, size } = event.data
         this.#showStatus(now, row ?? { ...this.row, ...size })
+        this.#toLoad ||= this.row.bytes
+        this.#showLoading()
       },
       onConnection: (state, reason) => {
         if (signal.aborted) return
         this.#setOnline(state === 'open')
         if (state === 'gone' || state === 'forbidden' || state === 'impossible') this.#setUnknown()
-        this.#say({
+        const elsewhere = !this.dispatchEvent(new CustomEvent('connection', { detail: state, cancelable: true }))
+        this.#say(elsewhere && (state === 'lost' || state === 'busy') ? '' : {
           lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
           impossible: `The terminal cannot be shown: ${reason}`,
         }[state] ?? '', signal)
       },
     })
+    if (!signal.aborted) await this.#finish(signal)
     const p = this.#parts
     if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
       p.message.textContent = noOutput
@@ -649,41 +852,99 @@ class AcpTerminal extends HTMLElement {
     this.#showNumbers()
   }
 
+  // finish completes the screen after the end of the output.
+  async #finish(signal) {
+    const rest = this.#groups?.rest()
+    if (rest) await new Promise(resolve => this.#xterm.write(rest, resolve))
+    if (signal.aborted) return
+    this.#showLoading('', true)
+    if (this.#kind === 'pty' || !this.row || !this.row.dropped && this.#numbers.known) return
+    try { // the number of the last line is that of all line ends, without the note about what is dropped
+      const response = await fetch(`${this.getAttribute('src')}/text`, { signal })
+      const lines = response.ok ? 1 + await lineEnds(response.body) : 0
+      if (!signal.aborted && lines && !this.#shown) this.#numbers.start(this.row.dropped ? lines - 1 : lines)
+      if (!signal.aborted) this.#showCut()
+    } catch {} // no numbers without a connection
+  }
+
+  // showLoading shows how much of the output that existed at first has arrived. id is that of the last event.
+  #showLoading(id = '', ended = false) {
+    const p = this.#parts
+    if (!p || !this.row || this.#loaded.done) return
+    const at = Number(id?.split('-')[1] ?? 0)
+    const loaded = ended || this.#kind === 'pty' || at >= this.#toLoad
+    p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
+    if (!loaded) return
+    this.#loaded.done = true
+    this.#loaded.resolve()
+    if (this.hasAttribute('line') && !this.#folded.size) this.#showLine()
+  }
+
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
-  #write({ missed, text, replaced }, signal) {
+  async #write({ missed, text, replaced }, signal) {
+    const marked = !this.#groups && this.#kind === 'pipe' && mayMark(text)
+    const wide = !this.#widths && mayBeWide.test(text)
+    if (marked || wide) {
+      const { Groups, Unicode11Addon } = await this.#loadLater(signal) ?? {}
+      if (signal.aborted) return
+      if (marked && Groups) this.#groups = new Groups(this.#folded, this.#decided, this.#atStart)
+      if (wide && Unicode11Addon) {
+        this.#widths = Unicode11Addon
+        this.#setWidths(this.#xterm)
+      }
+    }
     if (this.#shown || this.#moving) return // the live output is read again after the window
+    const xterm = this.#xterm
+    let lead = ''
     if (replaced) {
-      this.#xterm.reset() // nothing is queued, because each write is awaited
-      this.#search?.clearDecorations()
-      this.#parts.findCount.textContent = ''
+      xterm.reset() // nothing is queued, because each write is awaited
+      this.#finder?.rescan()
+      this.#groups?.reset()
+      this.#headings = []
+      this.#numbers.start(1)
       this.missed = 0
-      text = `\x18\x1b\\${text}` // earlier output may end within an escape sequence
+      lead = '\x18\x1b\\' // earlier output may end within an escape sequence
     }
     if (missed) {
       this.missed += missed
       // Earlier output may end within an escape sequence or a colour, so both are reset.
-      const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
+      const bol = xterm.buffer.active.cursorX ? '\r\n' : ''
       const kept = this.#written || missed > (this.row?.dropped ?? 0) + 3
       const reason = this.#written ? 'the output was faster than this page'
         : kept ? 'Earlier has what is kept' : 'it is not kept'
       this.#gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
-      text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY the note would spoil the screen
+      lead = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}` // on a PTY the note would spoil the screen
+      this.#groups?.reset()
     }
     this.#written = true
+    this.#atStart = text.endsWith('\n')
     if (!this.#wrapChosen && this.#kind === 'pipe' && redraws.test(text) && this.#parts.wrap.getAttribute('aria-pressed') === 'true') {
       this.#parts.wrap.setAttribute('aria-pressed', 'false')
       this.#fit()
     }
-    const xterm = this.#xterm
-    return new Promise(resolve => {
+    await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
-      xterm.write(text, () => {
+      if (lead) xterm.write(lead)
+      if (missed) xterm.write('', () => this.#gap ? this.#numbers.forget() : this.#numbers.start(1))
+      this.#writePieces(text)
+      xterm.write('', () => {
         signal.removeEventListener('abort', resolve)
         if (!signal.aborted) this.#showCut()
         resolve()
       })
     })
+  }
+
+  // writePieces writes the output in pieces: groups, and no more rows at once than the numbers of lines can follow.
+  #writePieces(text) {
+    const xterm = this.#xterm, numbers = this.#numbers
+    if (this.#kind === 'pty') return xterm.write(text)
+    for (const piece of this.#groups?.pieces(text) ?? [{ text }]) {
+      if (piece.skipped) xterm.write('', () => numbers.skip(piece.skipped))
+      if (piece.group) xterm.write('', () => this.#headings.push({ id: piece.group, marker: xterm.registerMarker(0) }))
+      for (const part of cut(piece.text, xterm.cols)) xterm.write(part, () => numbers.advance())
+    }
   }
 
   #showStatus(now, row) {
@@ -715,6 +976,9 @@ class AcpTerminal extends HTMLElement {
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused
+    p.firstError.hidden = kindOf(row) !== 'failed' || !row.ended || !row.bytes || !!row.pty
+    p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
+    p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'
     if (unused) p.wrap.hidden = true
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
@@ -746,8 +1010,9 @@ class AcpTerminal extends HTMLElement {
     if (!row) return
     if (!row.ended && !this.#online) return // it may have ended
     const ended = row.ended || Date.now() + this.#clockOffset
-    const numbers = [row.dir, row.source, row.session].filter(Boolean)
-    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
+    const numbers = [row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
+    // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
+    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
@@ -758,7 +1023,9 @@ class AcpTerminal extends HTMLElement {
     while (shown.childElementCount > numbers.length) shown.lastChild.remove()
     numbers.forEach((text, i) => {
       const item = shown.children[i] ?? shown.appendChild(element('li'))
-      if (item.textContent !== text) item.textContent = text
+      if (item.textContent === text) return
+      item.textContent = text
+      item.title = text.length > 60 ? text : ''
     })
   }
 
@@ -767,6 +1034,16 @@ class AcpTerminal extends HTMLElement {
     if (signal?.aborted) return
     if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
   }
+}
+
+// lineEnds returns the number of line ends in a stream of bytes.
+async function lineEnds(stream) {
+  const reader = stream.getReader()
+  let count = 0
+  for (let read; !(read = await reader.read()).done;) {
+    for (let at = -1; (at = read.value.indexOf(10, at + 1)) >= 0;) count++
+  }
+  return count
 }
 
 // stateText returns the text for screen readers.
@@ -790,13 +1067,15 @@ function notRun(row) {
 }
 
 // build creates the element's children.
-function build(root) {
+function build(root, onMenu) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
+  const choice = (sign, name, key) => button('', {
+    class: 'choice', 'data-sign': sign, 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
+  })
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.more = button('', { class: 'more', hidden: true })
-  p.copyCommand = button('', { class: 'copy-command', 'aria-label': 'Copy the command', title: 'Copy the command' })
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
   p.owner = element('span', { class: 'owner' })
   p.note = element('p', { class: 'note', role: 'status' })
@@ -805,31 +1084,42 @@ function build(root) {
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
   p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
-  p.copy = button('Copy')
-  p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
+  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error' })
+  p.copy = button('Copy', { class: 'copy' })
+  p.copyOutput = button('Copy output', { class: 'copy-output' })
+  p.copyCommand = button('Copy command', { class: 'copy-command' })
+  p.copyLink = button('Copy link to this terminal', { class: 'copy-link' })
+  p.foldAll = button('Fold groups', { class: 'fold-all' })
+  p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
+  p.menu = menuOf(p.copy, [p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll], onMenu)
   p.cutText = element('span')
   p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
   p.later = button('Later', { class: 'later', title: 'Show the output after this' })
-  p.cut = element('p', { class: 'cut', role: 'status', hidden: true }, p.cutText, p.earlier, p.later)
+  p.cut = element('p', { class: 'cut', hidden: true }, p.cutText, p.earlier, p.later)
   p.stop = button('Stop', { class: 'stop', hidden: true })
   p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
   p.findCount = element('span', { class: 'count', role: 'status' })
+  p.findCase = choice('Aa', 'Match case', 'C')
+  p.findWord = choice('ab', 'Whole word', 'W')
+  p.findRegex = choice('.*', 'Regular expression', 'R')
   p.findPrevious = button('↑', { 'aria-label': 'Previous' })
   p.findNext = button('↓', { 'aria-label': 'Next' })
   p.findClose = button('✕', { 'aria-label': 'Close' })
   p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
-    p.findText, p.findCount, p.findPrevious, p.findNext, p.findClose)
+    element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
-  p.toEnd = button('↓ Follow', { class: 'to-end', hidden: true, title: 'Go to the end and follow the output' })
+  p.gutter = element('div', { class: 'gutter', 'aria-hidden': 'true', title: 'A click links to the line' })
+  p.loading = element('p', { class: 'loading', role: 'status' })
+  p.toEnd = button('↓ Follow', { class: 'to-end off' })
   p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
-      element('div', { class: 'title' }, p.state, p.owner, p.command, p.more, p.copyCommand),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.full, p.stop),
-      p.numbers, p.cut, p.note, p.problem),
+      element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
+      element('div', { class: 'about' }, p.numbers, p.toEnd), p.cut, p.note, p.problem),
     p.findBar,
-    element('div', { class: 'body' }, p.screen, p.message, p.toEnd),
+    element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
     p.typing)
   root.replaceChildren(p.box)
   return p

@@ -1,19 +1,25 @@
 // All retained output; the screen has room for only a part. It is read when the user scrolls or searches beyond that
 // part, or copies everything. The screen then shows a window of it: some of its sections, one after the other.
 
-import { lastRow, textOfAll } from './lines.js'
+import { Groups, asShown } from './groups.js'
+import { cut, lastRow, textOfAll } from './lines.js'
+import { countIn } from './search.js'
 
-const sectionRows = 2500 // maximum number of rows of a section's text on the screen
 const windowSections = 4
 
 export class History {
   #sections // { text: as written by the command, plain: as shown, lines: number of line ends }
-  #counted = { term: '', counts: [] }
+  #first // number of the first line
+  #counted = { pattern: null, counts: [] }
 
-  constructor(sections) { this.#sections = sections }
+  constructor(sections, first) {
+    this.#sections = sections
+    this.#first = first
+  }
 
-  // read reads the output from its address. It uses the terminal, which is not shown, to produce plain text.
-  static async read(url, xterm, signal) {
+  // read reads the output from its address. It uses the terminal, which is not shown, to produce plain text. first is
+  // the number of the first line.
+  static async read(url, xterm, signal, first = 1) {
     const response = await fetch(url, { signal })
     if (!response.ok) throw new TypeError(response.statusText)
     const sections = []
@@ -22,9 +28,9 @@ export class History {
       await write(xterm, text)
       signal.throwIfAborted()
       const plain = textOfAll(xterm)
-      sections.push({ text, plain, lines: plain.split('\n').length - 1 })
+      sections.push({ text, plain, shown: asShown(plain), lines: plain.split('\n').length - 1 })
     }
-    return new History(sections)
+    return new History(sections, first)
   }
 
   // plain is the whole output as shown.
@@ -35,9 +41,11 @@ export class History {
     const least = windowSections - 1
     const w = new Window(this, Math.min(Math.max(last, least), this.#sections.length - 1))
     xterm.reset()
+    const groups = new Groups(new Set(), { has: () => true, add() {} }) // all are unfolded
     for (let i = w.first; i <= w.last; i++) {
       w.marks.set(i, xterm.registerMarker(0))
-      await write(xterm, this.#sections[i].text)
+      const pieces = [...groups.pieces(this.#sections[i].text)].map(({ text }) => text)
+      await write(xterm, pieces.join('') + (i === this.#sections.length - 1 ? groups.rest() : ''))
     }
     return w
   }
@@ -54,21 +62,49 @@ export class History {
     return { section, line: Math.max(0, line), rows: 0 }
   }
 
-  // count returns how often a text occurs.
-  count(term) { return this.#counts(term).reduce((sum, count) => sum + count, 0) }
-
-  // next returns the next section outside a window that contains a text, or undefined. It wraps around at the end.
-  next(term, { first, last }, backwards) {
-    const counts = this.#counts(term)
-    const before = [...counts.keys()].slice(0, first), after = [...counts.keys()].slice(last + 1)
-    const order = backwards ? [...before.reverse(), ...after.reverse()] : [...after, ...before]
-    return order.find(i => counts[i])
+  // numberOf returns the number of a section's first line.
+  numberOf(section) {
+    return this.#sections.slice(0, section).reduce((sum, { lines }) => sum + lines, this.#first)
   }
 
-  #counts(term) {
-    if (this.#counted.term !== term) {
-      const wanted = term.toLowerCase()
-      this.#counted = { term, counts: this.#sections.map(({ plain }) => plain.toLowerCase().split(wanted).length - 1) }
+  // lines is the number of lines.
+  get lines() {
+    const unfinished = this.#sections.at(-1).plain.endsWith('\n') ? 0 : 1
+    return this.numberOf(this.#sections.length) + unfinished - 1
+  }
+
+  // placeOfLine returns the place of the line with a number, or null.
+  placeOfLine(number) {
+    let line = number - this.#first
+    for (const [section, { lines }] of this.#sections.entries()) {
+      if (line >= 0 && (line < lines || line === lines && section === this.#sections.length - 1)) return { section, line, rows: 0 }
+      line -= lines
+    }
+    return null
+  }
+
+  // firstLine returns the place of the first line with a property, or null.
+  firstLine(has) {
+    for (const [section, { shown }] of this.#sections.entries()) {
+      const line = shown.split('\n').findIndex(has)
+      if (line >= 0) return { section, line, rows: 0 }
+    }
+    return null
+  }
+
+  // count returns how often a pattern occurs before a section, or in all.
+  count(pattern, before = Infinity) {
+    return this.#counts(pattern).slice(0, before).reduce((sum, count) => sum + count, 0)
+  }
+
+  // sectionOf returns the section that contains the match with this index.
+  sectionOf(pattern, index) {
+    return this.#counts(pattern).findIndex(count => (index -= count) < 0)
+  }
+
+  #counts(pattern) {
+    if (String(this.#counted.pattern) !== String(pattern)) {
+      this.#counted = { pattern, counts: this.#sections.map(({ shown }) => countIn(pattern, shown)) }
     }
     return this.#counted.counts
   }
@@ -99,28 +135,5 @@ class Window {
 }
 
 function isWrapped(xterm, row) { return !!xterm.buffer.active.getLine(row)?.isWrapped }
-
-// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
-function* cut(text, columns) {
-  const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
-  let begin = 0
-  let rows = 0
-  for (let at = 0; at < text.length;) {
-    let end = text.indexOf('\n', at) + 1 || text.length
-    if (end - at > most) {
-      end = at + Math.floor(most)
-      if (text.codePointAt(end - 1) > 0xffff) end++ // do not split a character
-    }
-    const more = 1 + Math.floor(2 * (end - at) / columns)
-    if (rows && rows + more > sectionRows) {
-      yield text.slice(begin, at)
-      begin = at
-      rows = 0
-    }
-    rows += more
-    at = end
-  }
-  yield text.slice(begin)
-}
 
 function write(xterm, text) { return new Promise(resolve => xterm.write(text, resolve)) }

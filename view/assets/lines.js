@@ -2,6 +2,7 @@
 // tabs.
 
 const tabWidth = 8
+const sectionRows = 2500 // of a section's text on the screen, at most
 
 // textOf returns the text of a range of rows. Like a selection, it may start and end within a row.
 export function textOf(xterm, { start, end }) {
@@ -44,6 +45,48 @@ function runs(line, from, to, isEmpty, textAt) {
   return text
 }
 
+// linesOf returns the lines of all rows: the text of each and its first row.
+export function linesOf(xterm) {
+  const buffer = xterm.buffer.active
+  const cell = buffer.getNullCell()
+  const lines = []
+  const last = lastRow(xterm)
+  for (let y = 0; y <= last; y++) {
+    const line = buffer.getLine(y)
+    const text = rowText(line, 0, line.length, cell)
+    if (line.isWrapped && lines.length) lines.at(-1).text += text
+    else lines.push({ row: y, text })
+  }
+  return lines
+}
+
+// placesOf returns the place of each code unit in the text of the line that begins in a row: { x, y, width }, in cells.
+export function placesOf(xterm, row) {
+  const buffer = xterm.buffer.active
+  const cell = buffer.getNullCell()
+  const places = []
+  for (let y = row; y === row || buffer.getLine(y)?.isWrapped; y++) {
+    const line = buffer.getLine(y)
+    const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
+    let to = line.length
+    while (to > 0 && isEmpty(to - 1)) to--
+    for (let x = 0; x < to;) {
+      const begin = x
+      while (x < to && isEmpty(x)) x++
+      if (x > begin) {
+        const count = gap(begin, x, line.length).length
+        for (let i = 0; i < count; i++) places.push({ x: begin, y, width: x - begin })
+        continue
+      }
+      line.getCell(x, cell)
+      const width = cell.getWidth()
+      for (let i = 0; width && i < cell.getChars().length; i++) places.push({ x, y, width })
+      x++
+    }
+  }
+  return places
+}
+
 // gap returns the text that moved the cursor from one column to another: tabs, if it stopped at a tab stop.
 function gap(from, to, columns) {
   const tabs = Math.floor(to / tabWidth) - Math.floor(from / tabWidth)
@@ -62,4 +105,33 @@ export function lastRow(xterm) {
 // textOfAll returns the text of all rows.
 export function textOfAll(xterm) {
   return textOf(xterm, { start: { x: 0, y: 0 }, end: { x: xterm.cols, y: lastRow(xterm) } })
+}
+
+// markerAt marks a row.
+export function markerAt(xterm, row) {
+  const { baseY, cursorY } = xterm.buffer.active
+  return xterm.registerMarker(row - baseY - cursorY)
+}
+
+// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
+export function* cut(text, columns) {
+  const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
+  let begin = 0
+  let rows = 0
+  for (let at = 0; at < text.length;) {
+    let end = text.indexOf('\n', at) + 1 || text.length
+    if (end - at > most) {
+      end = at + Math.floor(most)
+      if (text.codePointAt(end - 1) > 0xffff) end++ // do not split a character
+    }
+    const more = 1 + Math.floor(2 * (end - at) / columns)
+    if (rows && rows + more > sectionRows) {
+      yield text.slice(begin, at)
+      begin = at
+      rows = 0
+    }
+    rows += more
+    at = end
+  }
+  yield text.slice(begin)
 }

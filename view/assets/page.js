@@ -1,7 +1,9 @@
-// The page shows the list of commands by session, and the terminal whose key is the URL's fragment.
+// The page shows the list of commands by session, and the terminal whose key is the URL's fragment. A line of its output
+// may follow: "#key:L120".
 import './acp-terminal.js'
+import { Filter } from './filter.js'
 import { follow } from './stream.js'
-import { clock, commandOf, duration, element, nameOf, outcome, ownerBadge, tone } from './text.js'
+import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
 
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 760px)')
@@ -12,6 +14,8 @@ const shapes = { good: '✓', bad: '✗', denied: '⊘', stopped: '■', ended: 
 let clockOffset = 0
 let online = false
 let shown = null // the <acp-terminal>
+const lost = new Map() // texts about lost connections: of the list, and of the terminal
+const filter = new Filter({ counts: part('counts'), text: part('filter-text'), none: part('none'), all: part('show-all') }, applyFilter)
 const first = JSON.parse(part('first').textContent) // what the streams would begin with; see first.go
 
 follow('events', {
@@ -31,22 +35,29 @@ follow('events', {
   onConnection(state, reason) {
     online = state === 'open'
     document.body.classList.toggle('offline', !online)
-    part('connection').textContent = {
-      lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
-      forbidden: 'This address is not good any more.', gone: 'This address is not good any more.',
-      impossible: `The list cannot be shown: ${reason}`,
-    }[state] ?? ''
+    sayConnection('list', state, reason)
   },
 })
 setInterval(showTimes, 500)
 addEventListener('keydown', onKey)
-part('filter').addEventListener('change', () => { part('list').dataset.filter = part('filter').value })
 addEventListener('hashchange', choose)
 part('notifying').hidden = !('Notification' in window)
 part('notify').addEventListener('change', async () => {
   if (part('notify').checked && await Notification.requestPermission() !== 'granted') part('notify').checked = false
 })
 narrow.addEventListener('change', choose)
+
+// sayConnection shows the state of a connection, once for the list and the terminal.
+function sayConnection(whose, state, reason) {
+  lost.set(whose, {
+    lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
+    forbidden: 'This address is not good any more.', gone: 'This address is not good any more.',
+    impossible: `The list cannot be shown: ${reason}`,
+  }[state] ?? '')
+  part('connection').textContent = lost.get('list') || lost.get('terminal') || ''
+}
+
+function applyFilter() { filter.apply(rows, items, groups.values()) }
 
 // onKey opens the search from anywhere on the page, and moves in the list.
 function onKey(event) {
@@ -56,7 +67,7 @@ function onKey(event) {
     shown.openFind()
   }
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  const links = [...part('list').querySelectorAll('a')]
+  const links = [...part('list').querySelectorAll('li:not([hidden]) > a')]
   const at = links.indexOf(document.activeElement)
   if (!step || at < 0 || event.ctrlKey || event.metaKey) return
   event.preventDefault()
@@ -96,8 +107,8 @@ function show(row) {
 // notify shows a notification of a command's end, if the user wants one and the page is not in view.
 function notify(row) {
   if (!part('notify').checked || document.hasFocus() && !document.hidden) return
-  const body = `${outcome(row)} · ${duration(row.ended - row.started)}`
-  const shown = new Notification(nameOf(row), { body, tag: row.key })
+  const body = [outcome(row), duration(row.ended - row.started), ownerOf(row) || row.session].filter(Boolean).join(' · ')
+  const shown = new Notification(lineOf(row), { body, tag: row.key })
   shown.onclick = () => {
     focus()
     location.hash = row.key
@@ -115,7 +126,7 @@ function group({ source, session, sessionKey }) {
     part('list').prepend(section)
   }
   const title = [source, session || 'No session'].filter(Boolean).join(' · ')
-  if (part(id).textContent !== title) part(id).textContent = title
+  if (part(id).textContent !== title) part(id).textContent = part(id).title = title
   return groups.get(sessionKey)
 }
 
@@ -150,8 +161,8 @@ function showTime(row) {
 }
 
 function count() {
+  applyFilter()
   const running = [...rows.values()].filter(row => !row.ended).length
-  part('counts').textContent = rows.size ? `${running} running, ${rows.size - running} past` : ''
   const last = [...rows.values()].filter(row => row.ended).sort((a, b) => a.ended - b.ended).at(-1)
   document.title = running ? `(${running}) Terminals` : last ? `${outcome(last)}: ${nameOf(last)}` : 'Terminals'
   document.body.classList.toggle('empty', rows.size === 0)
@@ -160,7 +171,7 @@ function count() {
 
 // choose shows the terminal of the URL's fragment. Without a fragment, a wide page shows the newest.
 function choose() {
-  let key = location.hash.slice(1)
+  let [, key, line] = /^#(.*?)(?::L(\d+))?$/s.exec(location.hash) ?? [, '', '']
   if (key === 'terminal') return // the skip link
   const named = key !== ''
   if (!named && !narrow.matches) key = shown?.dataset.key ?? newest()
@@ -169,15 +180,29 @@ function choose() {
     if (other === key) item.link.setAttribute('aria-current', 'true')
     else item.link.removeAttribute('aria-current')
   }
-  if (key && shown?.dataset.key !== key) open(key)
+  if (key && shown?.dataset.key !== key) open(key, line)
+  else if (line && shown?.getAttribute('line') !== line) shown?.setAttribute('line', line)
 }
 
-function open(key) {
-  if (!shown) part('terminal').append(shown = document.createElement('acp-terminal'))
+function open(key, line) {
+  if (!shown) part('terminal').append(shown = makeTerminal())
   shown.dataset.key = key
+  if (line) shown.setAttribute('line', line)
+  else shown.removeAttribute('line')
+  sayConnection('terminal', 'open')
   shown.first = first.key === key ? first.output : ''
   first.key = '' // only once, because it gets old
   shown.setAttribute('src', `terminals/${encodeURIComponent(key)}`)
+}
+
+function makeTerminal() {
+  const terminal = document.createElement('acp-terminal')
+  terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}:L${detail}`))
+  terminal.addEventListener('connection', event => {
+    if (part('connection').checkVisibility()) event.preventDefault() // shown above the list, not twice
+    sayConnection('terminal', { lost: 'lost', busy: 'busy' }[event.detail])
+  })
+  return terminal
 }
 
 // newest returns the last running command, or else the last command.

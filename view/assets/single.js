@@ -1,4 +1,4 @@
-// The page of one terminal. Its URL is the src of its element.
+// The page of one terminal. Its URL is the src of its element, and its fragment may name a line: "#L120".
 import './acp-terminal.js'
 import { nameOf, outcome } from './text.js'
 
@@ -8,4 +8,8 @@ terminal.setAttribute('src', location.pathname)
 terminal.addEventListener('status', ({ detail: row }) => {
   document.title = row.ended ? `${outcome(row)}: ${nameOf(row)}` : nameOf(row)
 })
+const wanted = () => /^#L(\d+)$/.exec(location.hash)?.[1]
+if (wanted()) terminal.setAttribute('line', wanted())
+addEventListener('hashchange', () => { if (wanted()) terminal.setAttribute('line', wanted()) })
+terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#L${detail}`))
 document.querySelector('main').append(terminal)

@@ -76,14 +76,25 @@ async function bySocket(url, lastID, signal) {
   address.protocol = address.protocol.replace('http', 'ws')
   if (lastID) address.searchParams.set('after', lastID)
   const socket = new WebSocket(address)
-  const close = () => socket.close()
-  signal.addEventListener('abort', close, { once: true })
   const opened = await new Promise(resolve => {
     socket.onopen = () => resolve(true)
     socket.onclose = () => resolve(false)
+    signal.addEventListener('abort', () => {
+      resolve(false)
+      closeOnceOpen(socket)
+    }, { once: true })
   })
   signal.throwIfAborted()
   return opened ? { status: 200, chunks: messagesOf(socket, signal) } : null
+}
+
+// closeOnceOpen closes a socket, but not while it connects, because browsers warn about that. A connection that takes
+// long is given up.
+function closeOnceOpen(socket) {
+  if (socket.readyState !== WebSocket.CONNECTING) return socket.close()
+  const limit = setTimeout(() => socket.close(), 10_000)
+  socket.onclose = () => clearTimeout(limit)
+  socket.onopen = () => socket.close()
 }
 
 // messagesOf yields the texts of a socket's messages. It answers each message when the caller requests the next one,

@@ -17,9 +17,13 @@ export function duration(ms) {
   return `${Math.floor(s / 3600)} h ${Math.floor(s / 60 % 60)} min`
 }
 
-// clock formats a time in milliseconds as hours and minutes.
+// clock formats a time in milliseconds as hours and minutes, after the day if that is not today's.
 export function clock(ms) {
-  return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  const time = new Date(ms), today = new Date()
+  const days = (new Date(today).setHours(0, 0, 0, 0) - new Date(ms).setHours(0, 0, 0, 0)) / 864e5
+  const day = days < 0.5 ? {} : days < 6.5 ? { weekday: 'short' }
+    : { day: 'numeric', month: 'short', ...time.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' } }
+  return time.toLocaleString([], { ...day, hour: '2-digit', minute: '2-digit' })
 }
 
 // outcome returns a row's state as text.
@@ -33,17 +37,29 @@ export function commandOf(row) {
   return row.command || 'unnamed command'
 }
 
-// nameOf returns a row's command on one line, for a title or a notification, which do not show a badge. For a command
+// lineOf returns a row's command on one line, for a title or a notification, which do not show a badge. For a command
 // that the agent runs itself, the page knows only the agent's description.
-export function nameOf(row) {
+export function lineOf(row) {
   const command = commandOf(row).split('\n', 1)[0]
-  return row.agent ? `run by the agent itself: ${command}` : command
+  return row.agent ? `${runner(row)}: ${command}` : command
 }
+
+// nameOf is like lineOf, but also says whose command it is.
+export function nameOf(row) {
+  return [lineOf(row), ownerOf(row.agent ? { ...row, source: '' } : row)].filter(Boolean).join(' – ')
+}
+
+// ownerOf returns the names of a row's manager and session, or '' if they have none.
+export function ownerOf(row) {
+  return [row.source, row.named && row.session].filter(Boolean).join(' · ')
+}
+
+const runner = row => `run by ${row.source || 'the agent'} itself`
 
 // ownerBadge returns the badge of a terminal that the agent owns, or nothing for others.
 export function ownerBadge(row) {
   if (!row.agent) return []
-  const name = 'run by the agent itself'
+  const name = runner(row)
   return [element('span', { class: 'badge', role: 'img', 'aria-label': name, title: name, textContent: 'agent' })]
 }
 
@@ -54,6 +70,12 @@ export function tone(row) {
   if (row.state === 'released' || row.state === 'unknown') return 'ended'
   if (row.state === 'failed' || row.state === 'connection lost') return 'bad'
   return row.state === 'denied' ? 'denied' : 'stopped'
+}
+
+// kindOf returns the kind of a row for the list's filter: "running", "failed", "denied", "stopped" or "done".
+export function kindOf(row) {
+  if (row.state === 'timed out') return 'failed'
+  return { running: 'running', stopping: 'running', bad: 'failed', denied: 'denied', stopped: 'stopped' }[tone(row)] ?? 'done'
 }
 
 // element creates an element: element('p', { class: 'x', textContent: 'y' }, ...children). Text is never HTML.

@@ -22,6 +22,7 @@ export function themes(dark, pty) {
   return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme
 }
 
+// searchColors returns the colours of matches. The active one stands out from the others.
 export const searchColors = dark => dark
-  ? { matchBackground: '#5a4a12', activeMatchBackground: '#9a6a00', matchOverviewRuler: '#e3b341', activeMatchColorOverviewRuler: '#ffffff' }
-  : { matchBackground: '#fff1a8', activeMatchBackground: '#ffc940', matchOverviewRuler: '#bf8700', activeMatchColorOverviewRuler: '#24292f' }
+  ? { other: { backgroundColor: '#5a4a12' }, active: { backgroundColor: '#ffb224', foregroundColor: '#0f141b' } }
+  : { other: { backgroundColor: '#fff1a8' }, active: { backgroundColor: '#ff9632', foregroundColor: '#14181d' } }

@@ -13,9 +13,9 @@ import (
 	"log"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/andybalholm/brotli"
 	"github.com/evanw/esbuild/pkg/api"
@@ -80,11 +80,11 @@ func squeeze(text []byte) ([]byte, error) {
 //go:embed sheets.js
 var sheets string
 
-// modules are the files of the bundle with the modules that they begin with. A page loads acp-terminal.js first, so the
-// others do not contain it.
+// modules are the files of the bundle with their sources. The others import what acp-terminal.js contains from there.
 var modules = map[string]string{
-	"acp-terminal.js": "acp-terminal.js", "page.js": "page.js", "single.js": "single.js", "page.css": "page.css",
-	"addon-search.mjs": "xterm/addon-search.mjs",
+	"acp-terminal.js": "import './acp-terminal.js'; export * from './stream.js'; export * from './text.js'",
+	"page.js":         "import './page.js'", "single.js": "import './single.js'",
+	"later.js": "export * from './later.js'", "page.css": "@import './page.css';",
 }
 
 // build returns the files of the bundle by name.
@@ -94,12 +94,16 @@ func build(assets string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := make(map[string][]byte)
-	for name, module := range modules {
+	for name, source := range modules {
+		loader := api.LoaderJS
+		if strings.HasSuffix(name, ".css") {
+			loader = api.LoaderCSS
+		}
 		result := api.Build(api.BuildOptions{
-			EntryPoints: []string{filepath.Join(assets, module)}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
+			Stdin: &api.StdinOptions{Contents: source, ResolveDir: assets, Loader: loader}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
 			MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, Charset: api.CharsetUTF8,
 			MangleProps:   `^_[^_]`, // internals of xterm.js, all in one file
-			LegalComments: api.LegalCommentsEndOfFile, Plugins: []api.Plugin{plugin(assets)},
+			LegalComments: api.LegalCommentsEndOfFile, Plugins: []api.Plugin{plugin(assets, name)},
 		})
 		for _, problem := range append(result.Errors, result.Warnings...) {
 			return nil, fmt.Errorf("%s: %s", name, problem.Text)
@@ -110,31 +114,26 @@ func build(assets string) (map[string][]byte, error) {
 	return files, err
 }
 
-// plugin changes four kinds of imports: of acp-terminal.js by a page, of a module on first use, of sheets.js, and of a
-// style sheet by that.
-func plugin(assets string) api.Plugin {
+// plugin changes four kinds of imports: of acp-terminal.js and what that contains by a page, of later.js, of sheets.js, and
+// of a style sheet by that.
+func plugin(assets, file string) api.Plugin {
 	return api.Plugin{Name: "acpterm", Setup: func(b api.PluginBuild) {
-		b.OnResolve(api.OnResolveOptions{Filter: `/acp-terminal\.js$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
-			if a.Kind == api.ResolveEntryPoint {
-				return api.OnResolveResult{}, nil
-			}
-			return api.OnResolveResult{Path: a.Path, Namespace: "loaded"}, nil
-		})
-		b.OnLoad(api.OnLoadOptions{Filter: ".", Namespace: "loaded"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
-			empty := ""
-			return api.OnLoadResult{Contents: &empty}, nil
-		})
-		b.OnResolve(api.OnResolveOptions{Filter: `\.mjs$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+		if file == "page.js" || file == "single.js" {
+			b.OnResolve(api.OnResolveOptions{Filter: `/(acp-terminal|stream|text)\.js$`}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
+				return api.OnResolveResult{Path: "./acp-terminal.js", External: true}, nil
+			})
+		}
+		b.OnResolve(api.OnResolveOptions{Filter: `/later\.js$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 			if a.Kind != api.ResolveJSDynamicImport {
 				return api.OnResolveResult{}, nil
 			}
-			return api.OnResolveResult{Path: "./" + path.Base(a.Path), External: true}, nil
+			return api.OnResolveResult{Path: a.Path, External: true}, nil
 		})
 		b.OnLoad(api.OnLoadOptions{Filter: `/sheets\.js$`}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 			return api.OnLoadResult{Contents: &sheets, ResolveDir: assets}, nil
 		})
 		b.OnResolve(api.OnResolveOptions{Filter: `\.css$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
-			if a.Kind == api.ResolveEntryPoint {
+			if a.Kind == api.ResolveCSSImportRule {
 				return api.OnResolveResult{}, nil
 			}
 			return api.OnResolveResult{Path: filepath.Join(a.ResolveDir, a.Path), Namespace: "text"}, nil

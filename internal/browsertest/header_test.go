@@ -1,0 +1,114 @@
+package browsertest
+
+// The header of a terminal: its command, its menu, and what is copied.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+)
+
+// pressOn dispatches a key to the element that has the focus, in any browser.
+func pressOn(p tab, key string) {
+	p.test().Helper()
+	eval[bool](p, fmt.Sprintf(`(() => {
+		const focused = el.shadowRoot.activeElement ?? document.activeElement
+		return focused.dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, composed: true, cancelable: true })) || true
+	})()`, key))
+}
+
+// One menu copies the command, the output and a link, and opens the output as text.
+func testMenu(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"bash": acptermtest.Print("one\ntwo\n", 0)}), &view.Options{AllowStop: true})
+	const script = "cd shop && npm test -- --reporter='dot'"
+	terminal := v.create(t, "bash", "-lc", script)
+	p := b.visit(t, v.url)
+	p.until(`el.text === 'one\ntwo\n' && part('.state').textContent === 'done'`)
+	require.Equal(t, script, eval[string](p, `part('.command').textContent`))
+	require.Equal(t, script, eval[string](p, `document.querySelector('nav .command').textContent`))
+	require.Contains(t, eval[string](p, `part('.numbers').innerText`), "by bash -lc")
+	require.Equal(t, []int{28}, eval[[]int](p, `[...new Set([...el.shadowRoot.querySelectorAll('.tools button')].filter(
+		button => visible(button) && !button.matches('.reader')).map(button => button.offsetHeight))]`), "one height")
+
+	const focused = `el.shadowRoot.activeElement.textContent`
+	const items = `[...el.shadowRoot.querySelectorAll('[role=menuitem]')].filter(visible).map(item => item.textContent).join(', ')`
+	eval[bool](p, `(part('.copy').focus(), true)`)
+	pressOn(p, "ArrowDown")
+	p.until(`part('.copy').getAttribute('aria-expanded') === 'true'`)
+	require.Equal(t, "Copy output, Copy command, Copy link to this terminal, Open as text", eval[string](p, items))
+	require.Equal(t, "Copy output", eval[string](p, focused))
+	for _, step := range []struct{ key, want string }{
+		{"ArrowDown", "Copy command"}, {"End", "Open as text"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Open as text"},
+		{"Home", "Copy output"}, {"Escape", "Copy"},
+	} {
+		pressOn(p, step.key)
+		require.Equal(t, step.want, eval[string](p, focused), step.key)
+	}
+	require.Equal(t, "", eval[string](p, items))
+
+	eval[bool](p, catchCopies)
+	for _, step := range []struct{ item, want, says string }{
+		{".copy-output", "one\ntwo\n", "Copied the output"}, {".copy-command", script, "Copied the command"},
+		{".copy-link", v.only(terminal), "Copied the link"},
+	} {
+		eval[bool](p, fmt.Sprintf(`(part('.copy').click(), part(%q).click(), true)`, step.item))
+		p.until(fmt.Sprintf(`copied === %q && part('.note').textContent === %q`, step.want, step.says))
+		require.Equal(t, "", eval[string](p, items), "the menu closes")
+	}
+	p.requireQuiet()
+}
+
+// Copy leaves the clipboard alone if there is no output, and says so.
+func testCopyNothing(t *testing.T, b visitor) {
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"rm": acptermtest.Block, "true": acptermtest.Print("", 0)}, Policy: policyFunc(denyRemovals),
+	})
+	v := serve(t, m, nil)
+	quiet := v.create(t, "true")
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	p := b.visit(t, v.url)
+	eval[bool](p, catchCopies)
+	for _, command := range []string{"rm", "true"} {
+		if command == "true" {
+			eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(quiet)))
+		}
+		p.until(fmt.Sprintf(`part('.command').textContent === %q && part('.message').textContent !== ''`, command))
+		eval[bool](p, `el.copy().then(() => true)`)
+		p.until(`part('.note').textContent === 'There is no output to copy.'`)
+		eval[bool](p, `(part('.note').textContent = '', part('.copy').click(), true)`)
+		require.Equal(t, "true", eval[string](p, `part('.copy-output').getAttribute('aria-disabled')`))
+		eval[bool](p, `(part('.copy-output').click(), true)`)
+		require.True(t, eval[bool](p, `copied === null && part('.note').textContent === ''`))
+	}
+	p.requireQuiet()
+}
+
+// A time of another day has the day.
+func testDays(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}), nil)
+	v.create(t, "make")
+	p := b.visit(t, v.url)
+	p.until(`el.text === 'made\n'`)
+	clock := func(ago time.Duration) string {
+		return eval[string](p, fmt.Sprintf(`import(new URL('assets/text.js', location)).then(m => m.clock(new Date().setHours(12, 34) - %d))`,
+			ago.Milliseconds()))
+	}
+	today := clock(0)
+	require.Contains(t, eval[string](p, `part('.numbers').innerText`), eval[string](p,
+		`new Date(el.row.started).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })`))
+	require.Contains(t, today, "34")
+	yesterday, before := clock(24*time.Hour), clock(30*24*time.Hour)
+	require.Contains(t, yesterday, strings.Fields(today)[0])
+	for _, other := range []string{yesterday, before} {
+		require.Greater(t, len(other), len(today)+2)
+	}
+	require.NotEqual(t, strings.Fields(yesterday)[0], strings.Fields(before)[0])
+}

@@ -1,0 +1,80 @@
+package browsertest
+
+// The list of commands: its filter, and what it looks like when it is empty.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+// The text of the filter selects commands by their words, their session and their directory. Sessions without a match
+// disappear, and an empty result says so.
+func testFilter(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"go": acptermtest.Print("", 0), "npm": acptermtest.Print("", 1)}), nil)
+	run := func(session acpterm.SessionID, command string, args ...string) {
+		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: command, Args: args}, nil)
+		require.NoError(t, err)
+		<-terminal.Done()
+	}
+	run("first", "go", "test", "./cart")
+	run("first", "npm", "run", "build")
+	run("second", "go", "vet", "./cart")
+	p := b.visit(t, v.url)
+	p.until(`document.querySelectorAll('nav li').length === 3`)
+	const shown = `[...document.querySelectorAll('nav h2, nav .command')].filter(visible).map(node => node.textContent).join(', ')`
+	filter := func(text string) {
+		eval[bool](p, fmt.Sprintf(`(() => {
+			const filter = document.getElementById('filter-text')
+			filter.value = %q
+			return filter.dispatchEvent(new Event('input'))
+		})()`, text))
+	}
+	for _, step := range []struct{ text, want string }{
+		{"CART test", "first, go test ./cart"}, {"second", "second, go vet ./cart"}, {"vet first", ""},
+		{"", "second, go vet ./cart, first, npm run build, go test ./cart"},
+	} {
+		filter(step.text)
+		p.until(fmt.Sprintf(`%s === %q`, shown, step.want))
+		require.Equal(t, step.want == "", eval[bool](p, `visible(document.getElementById('none'))`))
+	}
+	eval[bool](p, `(document.querySelector('[data-kind=failed]').click(), true)`)
+	p.until(shown + ` === 'first, npm run build'`)
+	filter("vet")
+	p.until(shown + ` === ''`)
+	run("third", "npm", "vet")
+	p.until(shown + ` === 'third, npm vet'`)
+	filter("nothing has this")
+	p.until(`visible(document.getElementById('none'))`)
+	eval[bool](p, `(document.getElementById('show-all').click(), true)`)
+	p.until(`[...document.querySelectorAll('nav li')].filter(visible).length === 4 && document.getElementById('filter-text').value === ''`)
+	p.requireQuiet()
+}
+
+// The text of an empty page is in its centre.
+func testEmpty(t *testing.T, b visitor) {
+	v := serve(t, made(t, nil), nil)
+	p := b.visit(t, v.url)
+	const text = `document.getElementById('nothing')`
+	p.until(`visible(` + text + `)`)
+	require.InDelta(t, 500, eval[float64](p, `(() => { const r = `+text+`.getBoundingClientRect(); return r.x + r.width / 2 })()`), 10)
+	p.requireQuiet()
+}
+
+// A very long name of a session leaves room for the commands.
+func testLongSessionName(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}), nil)
+	v.create(t, "make")
+	v.view.NameSession("session-1", strings.Repeat("a long name ", 84))
+	p := b.visit(t, v.url)
+	p.until(`el.text === 'made\n' && document.querySelector('nav h2').textContent.length > 900`)
+	require.Less(t, eval[int](p, `document.querySelector('nav summary').offsetHeight`), 60)
+	require.Less(t, eval[int](p, `part('header').offsetHeight`), 110)
+	require.Greater(t, eval[int](p, `document.querySelector('nav h2').title.length`), 900)
+	p.requireQuiet()
+}

@@ -1,0 +1,7 @@
+// What a page loads only when it is needed: all retained output, finding, the first error, groups of lines, and the
+// widths of emoji.
+export { Finder } from './finder.js'
+export { isError } from './firsterror.js'
+export { Groups } from './groups.js'
+export { History } from './history.js'
+export { Unicode11Addon } from './xterm/addon-unicode11.mjs'

@@ -1,0 +1,19 @@
+// The texts that begin a mark of groups.js, which a page loads when the first of them arrives.
+
+const marks = ['::group::', '::endgroup::', '##[group]', '##[endgroup]', 'section_start:', 'section_end:']
+
+// maxMark is how many characters a line with a mark has at most.
+export const maxMark = 1000
+
+// mayMark reports whether a text may have marks.
+export function mayMark(text) {
+  return marks.some(mark => text.includes(mark)) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
+}
+
+// isHeld reports whether an unfinished line can become a mark. An "s" alone is shown, as it may be a sign of progress.
+export function isHeld(line) {
+  if (!line || line.length >= maxMark) return false
+  const text = line.replace(/^(?:\x1b\[[\d;]*[mK])+/, '')
+  if (text === 's') return false
+  return /^\x1b(?:\[[\d;]*)?$/.test(text) || marks.some(mark => mark.startsWith(text.slice(0, mark.length)))
+}

@@ -1,0 +1,180 @@
+// Finding text in the output on the screen: a pattern, its matches, and their marks.
+import { linesOf, markerAt, placesOf } from './lines.js'
+
+const word = String.raw`[\p{L}\p{M}\p{N}_]`
+const edge = `(?:(?<!${word})|(?!${word}))`
+const otherEdge = `(?:(?!${word})|(?<!${word}))`
+const rescanDelay = 250 // milliseconds after output
+
+// patternOf returns the expression for a text, or null for an empty one. It throws a SyntaxError. As in VS Code, only
+// an end of the text that is part of a word must be an end of one.
+export function patternOf(text, { matchCase = false, wholeWord = false, regex = false } = {}) {
+  if (!text) return null
+  let source = regex ? text : text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  if (wholeWord) source = `${edge}(?:${source})${otherEdge}`
+  const flags = matchCase ? 'g' : 'gi'
+  try {
+    return Object.assign(new RegExp(source, flags + 'u'), { literal: !regex })
+  } catch (error) {
+    if (wholeWord) throw error
+    return new RegExp(source, flags) // allows more, such as "\-"
+  }
+}
+
+// matchesIn yields the place and length of each match in a line. Empty matches do not count.
+export function* matchesIn(pattern, line) {
+  for (const match of line.matchAll(pattern)) if (match[0]) yield { index: match.index, length: match[0].length }
+}
+
+// countIn returns the number of matches in a text of several lines.
+export function countIn(pattern, text) {
+  let count = 0
+  if (pattern.literal) { // cannot match a line end
+    for (const _ of text.matchAll(pattern)) count++
+    return count
+  }
+  for (const line of text.split('\n')) for (const _ of matchesIn(pattern, line)) count++
+  return count
+}
+
+// Search finds a pattern on a screen. It marks the matches in view, and one of them, the active one, more strongly.
+export class Search {
+  active = -1 // index of the active match, or -1
+  #xterm
+  #colors
+  #onChange // called after the matches have changed because of new output
+  #pattern = null
+  #lines = null // of the screen, until it changes
+  #matches = [] // { row, index, length }: the first row of the line, and the place in its text
+  #mark = null // a marker at the active match's line
+  #decorations = []
+  #drawn = '' // what they show
+  #version = 0 // of the matches
+  #timer = 0
+
+  constructor(xterm, colors, onChange) {
+    this.#xterm = xterm
+    this.#colors = colors
+    this.#onChange = onChange
+    xterm.onRender(() => this.#draw())
+    xterm.onWriteParsed(() => this.#later())
+    xterm.onResize(() => this.#later())
+  }
+
+  get count() { return this.#matches.length }
+
+  // set finds a pattern. The match at the place of the active one, or the next, becomes the active one.
+  set(pattern) {
+    if (String(pattern) === String(this.#pattern)) return
+    const near = this.#matches[this.active]
+    this.#pattern = pattern
+    this.#scan()
+    this.#activate(near ? this.#matches.findIndex(m => m.row > near.row || m.row === near.row && m.index >= near.index) : -1)
+  }
+
+  // redraw marks the matches again, in other colours.
+  redraw() {
+    this.#version++
+    this.#draw()
+  }
+
+  // rescan finds the pattern in a screen that has been written again. No match is active then.
+  rescan() {
+    this.#lines = null
+    this.#activate(-1)
+    this.#scan()
+  }
+
+  // show makes a match the active one, and scrolls to it.
+  show(index) {
+    this.#activate(index)
+    const { row } = this.#matches[index]
+    const { viewportY } = this.#xterm.buffer.active
+    const at = row - viewportY
+    if (at < 1 || at > this.#xterm.rows - 2) this.#xterm.scrollToLine(Math.max(0, row - Math.floor(this.#xterm.rows / 2)))
+    this.#draw()
+  }
+
+  dispose() {
+    clearTimeout(this.#timer)
+    this.#pattern = null
+  }
+
+  #activate(index) {
+    this.#mark?.dispose()
+    this.#mark = null
+    this.active = index
+    if (index >= 0) this.#mark = markerAt(this.#xterm, this.#matches[index].row)
+    this.#version++
+  }
+
+  #later() {
+    this.#lines = null
+    if (!this.#pattern || this.#timer) return
+    this.#timer = setTimeout(() => {
+      this.#timer = 0
+      if (!this.#pattern) return
+      const before = this.#matches[this.active]
+      const row = this.#mark?.line ?? -1
+      this.#scan()
+      this.#activate(before && row >= 0 ? this.#matches.findIndex(m => m.row === row && m.index === before.index) : -1)
+      this.#onChange()
+      this.#draw()
+    }, rescanDelay)
+  }
+
+  #scan() {
+    this.#matches = []
+    this.#version++
+    if (!this.#pattern) return this.#draw()
+    this.#lines ??= linesOf(this.#xterm)
+    for (const { row, text } of this.#lines)
+      for (const { index, length } of matchesIn(this.#pattern, text)) this.#matches.push({ row, index, length })
+    this.#draw()
+  }
+
+  // draw marks the matches in view. It is called for each frame, and mostly has nothing to do.
+  #draw() {
+    const { viewportY } = this.#xterm.buffer.active
+    const wanted = this.#matches.length ? `${this.#version} ${viewportY} ${this.#xterm.rows} ${this.#xterm.cols}` : ''
+    if (wanted === this.#drawn) return
+    this.#drawn = wanted
+    for (const decoration of this.#decorations) decoration.dispose()
+    this.#decorations = []
+    let first = firstAfter(this.#matches, viewportY)
+    while (first > 0 && this.#matches[first - 1].row > viewportY - 20) first-- // lines that wrap into the view
+    for (let i = first; i < this.#matches.length && this.#matches[i].row < viewportY + this.#xterm.rows; i++) this.#decorate(i)
+  }
+
+  #decorate(i) {
+    const { row, index, length } = this.#matches[i]
+    const places = placesOf(this.#xterm, row)
+    const colors = this.#colors()[i === this.active ? 'active' : 'other']
+    const cells = new Map() // [first, last] column, by row
+    for (const { x, y, width } of places.slice(index, index + length)) {
+      const at = cells.get(y)
+      cells.set(y, [Math.min(at?.[0] ?? x, x), Math.max(at?.[1] ?? 0, x + width)])
+    }
+    for (const [y, [from, to]] of cells) {
+      const marker = markerAt(this.#xterm, y)
+      const decoration = this.#xterm.registerDecoration({ marker, x: from, width: Math.max(1, to - from), layer: 'top', ...colors })
+      if (!decoration) return marker.dispose()
+      decoration.onRender(shown => {
+        shown.classList.add('match')
+        shown.classList.toggle('active', i === this.active)
+      })
+      this.#decorations.push(decoration, marker)
+    }
+  }
+}
+
+// firstAfter returns the index of the first match in or after a row.
+function firstAfter(matches, row) {
+  let low = 0
+  for (let high = matches.length; low < high;) {
+    const middle = low + high >> 1
+    if (matches[middle].row < row) low = middle + 1
+    else high = middle
+  }
+  return low
+}

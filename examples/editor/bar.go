@@ -72,11 +72,11 @@ func (m *model) bar(pane int) string {
 		marker = "the agent's own · "
 	}
 	used := ansi.StringWidth(marker + right)
-	if room := width - used - commandColumns - len(" · "); pane > 0 && room >= nameColumns {
+	if room := width - used - commandColumns; pane > 0 && room >= nameColumns {
 		right = cut(m.panes[pane-1].Owner(), min(room, width/4)) + " · " + right
 		used = ansi.StringWidth(marker + right)
 	}
-	text = fill(" "+text, width-used-len(" ● ")+1) // a mark has one column
+	text = fill(" "+text, width-used-3) // with the mark, and a space on each side
 	if pane == m.chosen {
 		return style.Bold(true).Reverse(true).Render(fill(" "+mark+text+" "+marker+right, width))
 	}

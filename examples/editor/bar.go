@@ -7,13 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 const (
-	commandColumns = 30 // of a command before the conversation's name is shown, too
+	agentsOwn = "the agent's own · " // in the bar of a command that the agent runs itself
+
+	markColumns    = 16 // of the mark, the number and a very short command
+	commandColumns = 36 // of the same with a longer command, before there is room for the conversation's name
 	nameColumns    = 8  // of a name; a shorter one says nothing
 )
 
@@ -55,34 +57,40 @@ func (m *model) running() (n int) {
 // bar returns the first line of a pane. The open one's bar has the colour of the command's state.
 func (m *model) bar(pane int) string {
 	width := m.layout.paneWidth
-	mark, style, text, facts := "≡", m.styles.quiet, "the agent's log", []string(nil)
-	own := false
+	mark, style, text, own, facts := "≡", m.styles.quiet, "the agent's log", "", []string(nil)
 	if pane > 0 {
 		p := m.panes[pane-1]
 		mark, style = m.mark(p)
 		text = fmt.Sprintf("%d %s", pane, p.Command(commandBytes))
-		facts = []string{cut(p.State(), width-20), duration(p.Duration(), p.Running())}
-		own = p.OfAgent()
+		own, facts = describe(p, width)
 	}
 	if pane == m.chosen && !m.paneView.AtBottom() {
 		facts = append(facts, "↓ more")
 	}
-	right, marker := strings.Join(facts, " · ")+" ", ""
-	if own {
-		marker = "the agent's own · "
-	}
-	used := ansi.StringWidth(marker + right)
-	if room := width - used - commandColumns; pane > 0 && room >= nameColumns {
-		right = cut(m.panes[pane-1].Owner(), min(room, width/4)) + " · " + right
-		used = ansi.StringWidth(marker + right)
-	}
-	text = fill(" "+text, width-used-3) // with the mark, and a space on each side
+	right := strings.Join(facts, " · ") + " "
+	text = fill(" "+text, width-3-ansi.StringWidth(own+right)) // with the mark, and a space on each side
 	if pane == m.chosen {
-		return style.Bold(true).Reverse(true).Render(fill(" "+mark+text+" "+marker+right, width))
+		return style.Bold(true).Reverse(true).Render(fill(" "+mark+text+" "+own+right, width))
 	}
 	bar := m.styles.bar
 	onBar := func(s lipgloss.Style) lipgloss.Style { return s.Background(bar.GetBackground()) }
-	return onBar(style).Render(" "+mark) + bar.Render(text+" ") + onBar(m.styles.own).Render(marker) + bar.Render(right)
+	return onBar(style).Render(" "+mark) + bar.Render(text+" ") + onBar(m.styles.own).Render(own) + bar.Render(right)
+}
+
+// describe returns agentsOwn if the agent itself runs the command, and the facts that there is room for: the name of
+// the conversation, the command's state, and how long it has been running.
+func describe(p *Pane, width int) (own string, facts []string) {
+	since := duration(p.Duration(), p.Running())
+	state := cut(p.State(), max(0, width-markColumns-len(since)))
+	room := width - ansi.StringWidth(state) - len(since)
+	if p.OfAgent() && room >= ansi.StringWidth(agentsOwn)+markColumns { // else a long state tells
+		own = agentsOwn
+		room -= ansi.StringWidth(own)
+	}
+	if room -= commandColumns; room >= nameColumns {
+		return own, []string{cut(p.Owner(), min(room, width/4)), state, since}
+	}
+	return own, []string{state, since}
 }
 
 // mark returns the mark and the colour of a command's state.

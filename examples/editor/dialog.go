@@ -1,8 +1,8 @@
 package main
 
-// This file has the dialog on the screen: a box below the panes. Keys typed for something else must not answer it. So it begins at a choice
-// that allows nothing, and only Enter answers it. Enter on a choice that allows something shows the rest of the text
-// first.
+// This file has the dialog on the screen: a box below the panes. Keys typed for something else must not answer it. So
+// it begins at a choice that allows nothing, and only Enter answers it. Enter on a choice that allows something shows
+// the rest of the text first.
 
 import (
 	"fmt"

@@ -101,6 +101,8 @@ func TestTheScreenInThreeSizes(t *testing.T) {
 				term.resize(other[0], other[1])
 				wholeScreen(term)
 			}
+			term.resize(30, 14) // the state is more important than the command
+			term.awaitBar(" ✔ 1 ", "finish")
 			term.quit()
 		})
 	}
@@ -195,7 +197,8 @@ func TestALightTerminal(t *testing.T) {
 	term := runEditorIn(t, 80, 24, func(e *vt.Emulator) { e.SetDefaultBackgroundColor(color.White) })
 	header := newStyles(false).header.GetForeground()
 	term.awaitThat("colours for a light terminal", func(string) bool {
-		return term.emulator.CellAt(0, 0).Style.Fg != nil && luminance(term.emulator.CellAt(0, 0).Style.Fg) == luminance(header)
+		shown := term.emulator.CellAt(0, 0).Style.Fg
+		return shown != nil && luminance(shown) == luminance(header)
 	})
 	term.quit()
 }

@@ -13,7 +13,20 @@ require (
 )
 
 require (
+	github.com/Microsoft/go-winio v0.6.4 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/oauth2 v0.35.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/time v0.15.0 // indirect
+)
+
+require (
+	github.com/acpterm/acpterm/mcpserver v0.1.0
 	github.com/coder/websocket v1.8.15 // indirect
+	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
@@ -23,3 +36,5 @@ replace (
 	github.com/acpterm/acpterm/remote => ../remote
 	github.com/acpterm/acpterm/view => ../view
 )
+
+replace github.com/acpterm/acpterm/mcpserver => ../mcpserver

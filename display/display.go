@@ -85,7 +85,9 @@ func Question(q acpterm.Question, most int) (text string, omitted int) {
 		shown, left := show(file, part(most, 6), `"`)
 		line("unverified", shown+": its contents cannot be compared, and may be changed before it runs", left)
 	}
-	value("because", q.Reason, part(most, 6))
+	if q.Reason != "" {
+		value("because", q.Reason, part(most, 6))
+	}
 	return b.String(), omitted
 }
 

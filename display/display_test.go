@@ -96,8 +96,11 @@ because    "no rule allows this"
 	q.Command.ShellLine = q.Command.Args[2]
 	text, _ = display.Question(q, 1000)
 	require.Contains(t, text, `line       "go vet &&\nrm x"`+"\n")
-	text, _ = display.Question(question(), 1000)
+	q = question()
+	q.Reason = ""
+	text, _ = display.Question(q, 1000)
 	require.Contains(t, text, "arguments  none\n")
+	require.NotContains(t, text, "because")
 }
 
 // A question of any size is cut to about the given limit, and shows the omitted sizes.

@@ -89,6 +89,8 @@ func (l *Listener) readBody(next http.Handler) http.Handler {
 		case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
 			// Only versions of MCP before 2025-06-18 have batches. One could contain tens of thousands of calls.
 			refuse(w, "batches are not supported", http.StatusBadRequest)
+		case checkAround(body) != nil:
+			refuse(w, errAround.Error(), http.StatusRequestEntityTooLarge)
 		default:
 			http.NewResponseController(w).SetReadDeadline(time.Time{})
 			r.Body = io.NopCloser(bytes.NewReader(body))

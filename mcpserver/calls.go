@@ -3,12 +3,14 @@ package mcpserver
 // The calls of the tools.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,6 +20,9 @@ import (
 
 const (
 	defaultWait = 30 * time.Second
+	// quietWait is the longest wait of a call over HTTP without progress notifications. Node.js gives up on responses
+	// that send nothing for five minutes.
+	quietWait = 4 * time.Minute
 	// maxLabel is the most bytes of a command, a directory or a description in a list.
 	maxLabel = 200
 )
@@ -32,7 +37,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 		return question, commandResult{}, advice(err)
 	}
 	stop := report(ctx, req, t)
-	err = c.await(ctx, t, c.limit(in.WaitMS))
+	err = c.await(ctx, t, c.limit(req, in.WaitMS))
 	stop()
 	if err != nil {
 		if in.KillOnCancel {
@@ -71,12 +76,15 @@ const (
 )
 
 // limit returns how long a call waits.
-func (c *session) limit(ms *int64) time.Duration {
-	if ms == nil {
-		return min(defaultWait, c.options.maxWait())
+func (c *session) limit(req *mcp.CallToolRequest, ms *int64) time.Duration {
+	most := c.options.maxWait()
+	if c.quiet > 0 && req.Params.GetProgressToken() == nil {
+		most = min(most, c.quiet)
 	}
-	most := c.options.maxWait().Milliseconds()
-	return time.Duration(min(max(*ms, 0), most)) * time.Millisecond
+	if ms == nil {
+		return min(defaultWait, most)
+	}
+	return time.Duration(min(max(*ms, 0), most.Milliseconds())) * time.Millisecond
 }
 
 // await waits until a command has ended, but not longer than limit. It fails if ctx is done first.
@@ -122,9 +130,9 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	var line string
 	var found *bool
 	if match == nil {
-		err = c.await(ctx, t, c.limit(in.WaitMS))
+		err = c.await(ctx, t, c.limit(req, in.WaitMS))
 	} else {
-		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(in.WaitMS))
+		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS))
 		if ctx.Err() != nil {
 			err = c.cancelled(ctx)
 		}
@@ -195,10 +203,42 @@ func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInpu
 ) {
 	ctx, done := c.within(ctx)
 	defer done()
+	if in.ID == endedCommands {
+		return c.releaseEnded(ctx)
+	}
 	if err := c.manager.Release(ctx, c.id, acpterm.TerminalID(in.ID)); err != nil {
 		return nil, releaseResult{}, advice(err)
 	}
 	return text("Released " + in.ID + "."), releaseResult(in), nil
+}
+
+// endedCommands is the id that means all commands that have ended. Models seldom release commands one by one.
+const endedCommands = "ended"
+
+func (c *session) releaseEnded(ctx context.Context) (*mcp.CallToolResult, releaseResult, error) {
+	var releases sync.WaitGroup
+	var mu sync.Mutex
+	released := 0
+	var failed error
+	for _, t := range c.manager.SessionTerminals(c.id) {
+		if state := t.State(); state != acpterm.StateEnded && state != acpterm.StateFailed {
+			continue
+		}
+		releases.Go(func() {
+			err := c.manager.Release(ctx, c.id, t.ID())
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				released++
+			}
+			failed = cmp.Or(failed, err)
+		})
+	}
+	releases.Wait()
+	if failed != nil {
+		return nil, releaseResult{}, advice(failed)
+	}
+	return text(fmt.Sprintf("Released the %d commands that had ended.", released)), releaseResult{endedCommands}, nil
 }
 
 func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.CallToolResult, listResult, error) {

@@ -38,7 +38,8 @@ const (
 // serves the method mcp/message, an unstable part of ACP: later versions may change with it. It serves MCP 2026-07-28
 // only.
 //
-// The agent can have 256 pending requests for each Entry. A request is as long as ListenOptions.MaxBody at most.
+// The agent can have 256 pending requests for each Entry. A request is as long as ListenOptions.MaxBody at most, and
+// without the arguments of a tool 64 KiB.
 //
 // It is safe for concurrent use by multiple goroutines.
 type Channel struct {
@@ -103,7 +104,8 @@ func (c *Channel) close() {
 }
 
 // Handler returns a handler that serves mcp/message, with the requests to cancel it, and passes other messages on to
-// next. It must be used for the Channel's connection only, whose end closes the entries of the Channel.
+// next. It must be used for the Channel's connection only. The end of the connection closes the entries of the Channel,
+// unless the agent has sent no request and no notification: it then has no MCP session.
 func (c *Channel) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return channelHandler{c, next} }
 
 type channelHandler struct {
@@ -186,6 +188,9 @@ func (c *Channel) serve(conn *jsonrpc2.Conn, req *jsonrpc2.Request) (*acpOutcome
 	if int64(len(params)) > c.listener.options.MaxBody {
 		return nil, acpError(codeLimit, "the request is too long")
 	}
+	if err := checkAround(params); err != nil {
+		return nil, acpError(codeLimit, err.Error())
+	}
 	m, err := readMessage(params)
 	if err != nil {
 		return nil, err
@@ -200,11 +205,7 @@ func (c *Channel) serve(conn *jsonrpc2.Conn, req *jsonrpc2.Request) (*acpOutcome
 		encoded, _ := json.Marshal(refused)
 		return &acpOutcome{Error: encoded}, nil
 	}
-	session, err := a.connection(conn)
-	if err != nil {
-		return nil, err
-	}
-	return nil, session.add(req.ID, m)
+	return nil, a.connection(conn).add(req.ID, m)
 }
 
 // checkVersion refuses the versions of MCP that begin with a handshake. The SDK refuses unknown later ones.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"reflect"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,24 +22,30 @@ type acpEntry struct {
 	conn *acpConnection // of its MCP session; nil before the first request
 }
 
-// connection returns the session's connection. If necessary, it opens a session.
-func (a *acpEntry) connection(acp *jsonrpc2.Conn) (*acpConnection, *jsonrpc2.Error) {
+// connection returns the session's connection. If necessary, it begins to open a session. It does not wait for that,
+// because the ACP connection is not read until Handle returns.
+func (a *acpEntry) connection(acp *jsonrpc2.Conn) *acpConnection {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conn != nil && a.conn.ctx.Err() == nil {
-		return a.conn, nil
+	if a.conn == nil || a.conn.isOver() {
+		a.conn = newACPConnection(acp, a.entry.ServerID)
+		go a.conn.write()
+		go a.serve(a.conn)
 	}
+	return a.conn
+}
+
+// serve opens a session and serves it on a connection, until either ends.
+func (a *acpEntry) serve(c *acpConnection) {
 	k, err := a.entry.open()
-	if errors.Is(err, errRevoked) {
-		return nil, acpError(codeUnavailable, "there is no such server")
+	switch {
+	case errors.Is(err, errRevoked):
+		c.fail(acpError(codeUnavailable, "there is no such server"))
+	case err != nil:
+		c.fail(acpError(codeFailed, "no session can be opened"))
+	default:
+		k.run(c)
 	}
-	if err != nil {
-		return nil, acpError(codeFailed, "no session can be opened")
-	}
-	a.conn = newACPConnection(acp, a.entry.ServerID)
-	go a.conn.write()
-	go k.run(a.conn)
-	return a.conn, nil
 }
 
 // cancel cancels the request with an ID of ACP. It reports whether it has found the request.
@@ -59,26 +64,47 @@ type acpConnection struct {
 	outgoing chan func() // writes to acp
 	ctx      context.Context
 	stop     context.CancelFunc // closes the connection
+	over     chan struct{}      // closed when no request is left
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]*acpRequest // those without an answer; nil at the end
+	cause   *jsonrpc2.Error            // the answer to the requests that are left
 }
 
 // acpRequest is a request without an answer.
 type acpRequest struct {
 	id        jsonrpc2.ID // in ACP
 	requestID string      // in MCP
-	progress  any         // its progress token, or nil
+	progress  any         // its progress token, a string or a float64, or nil
 	cancelled bool        // guarded by acpConnection.mu
 }
 
 func newACPConnection(acp *jsonrpc2.Conn, serverID string) *acpConnection {
 	c := &acpConnection{
 		acp: acp, serverID: serverID, pending: make(map[jsonrpc.ID]*acpRequest),
-		incoming: make(chan jsonrpc.Message), outgoing: make(chan func(), maxCalls),
+		// While a session is being opened, there are at most maxCalls requests, and each can be cancelled once.
+		incoming: make(chan jsonrpc.Message, 2*maxCalls), outgoing: make(chan func(), maxCalls),
+		over: make(chan struct{}), cause: acpError(codeCancelled, "the session has ended"),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
+}
+
+// fail closes the connection. The requests that are left are answered with err.
+func (c *acpConnection) fail(err *jsonrpc2.Error) {
+	c.mu.Lock()
+	c.cause = err
+	c.mu.Unlock()
+	c.stop()
+}
+
+func (c *acpConnection) isOver() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // Connect implements mcp.Transport.
@@ -119,8 +145,11 @@ func (c *acpConnection) pass(m jsonrpc.Message) {
 // add makes a request pending, and passes it to the SDK.
 func (c *acpConnection) add(id jsonrpc2.ID, m acpMessage) *jsonrpc2.Error {
 	r := &acpRequest{id: id, requestID: m.RequestID}
-	if token := member(m.Params, "_meta", "progressToken"); token != nil {
-		json.Unmarshal(token, &r.progress)
+	json.Unmarshal(member(m.Params, "_meta", "progressToken"), &r.progress)
+	switch r.progress.(type) {
+	case string, float64:
+	default:
+		r.progress = nil
 	}
 	key, _ := jsonrpc.MakeID(m.RequestID)
 	c.mu.Lock()
@@ -140,7 +169,7 @@ func (c *acpConnection) add(id jsonrpc2.ID, m acpMessage) *jsonrpc2.Error {
 func (c *acpConnection) admit(key jsonrpc.ID) *jsonrpc2.Error {
 	switch {
 	case c.pending == nil:
-		return acpError(codeCancelled, "the session has ended")
+		return c.cause
 	case c.pending[key] != nil:
 		return acpError(jsonrpc2.CodeInvalidParams, "requestId is in use")
 	case len(c.pending) >= maxCalls:
@@ -196,7 +225,7 @@ func (c *acpConnection) Write(_ context.Context, m jsonrpc.Message) error {
 }
 
 // write writes answers and notifications in their order, until the connection is closed. Then it answers the requests
-// that are left. It ends later if the agent does not read.
+// that are left. It ends later if the agent does not read, and no other session is opened before.
 func (c *acpConnection) write() {
 	for c.ctx.Err() == nil {
 		select {
@@ -206,12 +235,13 @@ func (c *acpConnection) write() {
 		}
 	}
 	c.mu.Lock()
-	left := c.pending
+	left, cause := c.pending, c.cause
 	c.pending = nil
 	c.mu.Unlock()
 	for _, r := range left {
-		c.acp.ReplyWithError(context.Background(), r.id, acpError(codeCancelled, "the session has ended"))
+		c.acp.ReplyWithError(context.Background(), r.id, cause)
 	}
+	close(c.over)
 }
 
 // answer answers a request with a response of MCP.
@@ -251,7 +281,7 @@ func (c *acpConnection) about(params json.RawMessage) *acpRequest {
 	defer c.mu.Unlock()
 	for _, r := range c.pending {
 		if about.Meta[mcp.MetaKeySubscriptionID] == any(r.requestID) ||
-			about.ProgressToken != nil && reflect.DeepEqual(about.ProgressToken, r.progress) {
+			r.progress != nil && about.ProgressToken == r.progress {
 			return r
 		}
 	}

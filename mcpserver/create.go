@@ -80,12 +80,25 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 		defer c.creates.Done()
 		defer cancel()
 		defer close(n.done)
+		if c.closedByHost() {
+			n.err = closing("create")
+			return
+		}
 		n.terminal, n.err = c.manager.Create(ctx, request, nil)
 		if n.err == nil {
 			n.err = c.announce(n.terminal)
 		}
 	}()
 	return n
+}
+
+// closedByHost reports whether the host has called Manager.CloseSession, and commands would run without the session's
+// options. In that case, it opens a session that denies all commands, which close closes.
+func (c *session) closedByHost() bool {
+	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Reason: "the session has ended"}
+	})
+	return c.manager.OpenSession(c.id, &acpterm.SessionOptions{Policy: deny}) == nil
 }
 
 // announce calls Options.Created, and releases the terminal if that panics.

@@ -126,7 +126,8 @@ func (e *Entry) setRelay(version int, token string) error {
 }
 
 // Close makes the token invalid and ends the entry's MCP sessions. It waits until their terminals are released, and
-// returns the errors of that. Subsequent calls wait too.
+// returns the errors of that. Subsequent calls wait too. As with Server.Close, policies and functions in options must not
+// call it.
 func (e *Entry) Close() error {
 	e.listener.revoke(e)
 	if e.channel != nil {

@@ -41,7 +41,8 @@ func nextStep(err error) string {
 		return "Check the name of the program, or pass a path. For a shell line, leave out args."
 	case errors.Is(err, acpterm.ErrQuota) && e != nil && (e.Quota == "terminals" || e.Quota == "session_terminals" ||
 		e.Quota == "output_bytes"):
-		return "Call list, and release the commands that you no longer need. Then try again."
+		return "Release the commands that you no longer need: call release with the id \"ended\" for all that have " +
+			"ended and for what they left running, or see list. Then try again."
 	case errors.Is(err, acpterm.ErrQuota):
 		return "Wait a moment, and try again."
 	case errors.Is(err, acpterm.ErrInvalidParams) && e != nil && e.Field == "cwd":

@@ -19,9 +19,22 @@ const (
 	maxCalls = 256
 	// maxArguments is the most bytes of a call's arguments.
 	maxArguments = 1 << 20
+	// maxAround is the most bytes of a message without the arguments of a call. The SDK keeps them decoded during the
+	// call, which can take a hundred times as much memory.
+	maxAround = 64 << 10
 	// maxQuestions is the most unanswered questions of a session that have outlived their call.
 	maxQuestions = 64
 )
+
+var errAround = fmt.Errorf("the message without the arguments is longer than %d bytes", maxAround)
+
+// checkAround returns an error if a message is too long, apart from params.arguments.
+func checkAround(message json.RawMessage) error {
+	if len(message) > maxAround && len(message)-len(member(message, "params", "arguments")) > maxAround {
+		return errAround
+	}
+	return nil
+}
 
 // guard is middleware. It refuses calls beyond the bounds, and completes the errors that the SDK finds in arguments: it
 // adds the next step, and shortens the text, which quotes the arguments.

@@ -6,7 +6,10 @@ package mcpserver
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -62,4 +65,98 @@ func TestPanicsOfTheHost(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorContains(t, err, "Opened function panicked")
 	require.NoError(t, refusing.Close())
+}
+
+// Close waits for the functions of the host, also for those of a session that is being opened or has just ended. Later
+// sessions are refused before the host hears of them.
+func TestCloseWaitsForTheHost(t *testing.T) {
+	t.Parallel()
+	manager := acptermtest.NewManager(t, &acpterm.Options{Runner: blocking})
+	for _, while := range []string{"opened", "closed"} {
+		in, proceed := make(chan bool, 1), make(chan struct{})
+		var opened, closed atomic.Int64
+		hold := func(at string) {
+			if at == while {
+				in <- true
+				<-proceed
+			}
+		}
+		s := New(manager, &Options{Opened: func(acpterm.SessionID) func() {
+			opened.Add(1)
+			hold("opened")
+			return func() { hold("closed"); closed.Add(1) }
+		}})
+		served := make(chan error, 1)
+		near, far := mcp.NewInMemoryTransports()
+		go func() { served <- s.Run(t.Context(), far) }()
+		if while == "closed" {
+			client, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(), near, nil)
+			require.NoError(t, err)
+			require.NoError(t, client.Close())
+		}
+		<-in
+		closing := make(chan error, 1)
+		go func() { closing <- s.Close() }()
+		require.Eventually(t, func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.closed
+		}, 10*time.Second, time.Millisecond)
+		require.Empty(t, closing)
+		close(proceed)
+		require.NoError(t, <-closing)
+		require.EqualValues(t, 1, closed.Load(), while)
+		require.Zero(t, manager.Stats().Sessions)
+		<-served
+		require.ErrorIs(t, s.Run(t.Context(), far), acpterm.ErrClosing)
+		require.EqualValues(t, 1, opened.Load(), while)
+	}
+}
+
+// A session that is being opened does not keep an ACP connection from being read, so that Opened may ask the agent.
+func TestOpenedAsksTheAgent(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	var p *acpPeer
+	asked := make(chan error, 1)
+	f.server = New(f.manager, &Options{Opened: func(acpterm.SessionID) func() {
+		err := p.host.Call(t.Context(), "fs/none", object{}, nil)
+		asked <- err
+		return nil
+	}})
+	t.Cleanup(func() { require.NoError(t, f.server.Close()) })
+	p = newACPPeer(f)
+	_, err := p.run(p.entry(), "1", object{"command": "hello", "args": []string{}}, nil)
+	require.NoError(t, err)
+	require.Error(t, <-asked, "the agent has answered")
+}
+
+// If the host closes the Manager's session itself, the policy of the session does not become void.
+func TestTheHostClosesTheSession(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	manager := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+		"denied": func(*acptermtest.Process) int { ran.Add(1); return 0 },
+	}})
+	opened := make(chan acpterm.SessionID, 1)
+	s := New(manager, &Options{
+		Session: &acpterm.SessionOptions{Policy: acpterm.PolicyFunc(
+			func(context.Context, acpterm.Proposal) acpterm.Decision {
+				return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+			},
+		)},
+		Opened: func(id acpterm.SessionID) func() { opened <- id; return nil },
+	})
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	client := connect(t, s, nil)
+	require.NoError(t, manager.CloseSession(t.Context(), <-opened))
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() { fails(t, client, "run", object{"command": "denied", "args": []string{}}) })
+	}
+	calls.Wait()
+	require.Zero(t, ran.Load())
+	require.NoError(t, client.Close())
+	require.NoError(t, s.Close())
+	require.Zero(t, manager.Stats().Sessions)
 }

@@ -21,9 +21,11 @@ type link struct {
 	done    chan struct{} // closed when everything has been released
 
 	// Guarded by entry.mu.
-	requests int         // open HTTP requests; a relay counts as one
-	since    time.Time   // when requests became zero
-	idle     *time.Timer // runs while requests is zero
+	requests int           // open HTTP requests; a relay counts as one
+	since    time.Time     // when requests became zero
+	idle     *time.Timer   // runs while requests is zero
+	posts    int           // open POST requests after the first one
+	answered chan struct{} // not nil when the session has ended; closed when posts is zero, too
 }
 
 // run serves a session on a connection, until either ends. Then it releases the terminals.
@@ -64,6 +66,7 @@ func (e *Entry) serveFirst(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no session can be opened", http.StatusServiceUnavailable)
 		return
 	}
+	k.session.quiet = quietWait
 	defer e.settle(k)
 	e.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, k.session.server)))
 }
@@ -77,7 +80,10 @@ func (e *Entry) settle(k *link) {
 		e.remove(k)
 		return
 	}
-	stop := context.AfterFunc(k.session.ctx, func() { transport.Close() })
+	stop := context.AfterFunc(k.session.ctx, func() {
+		k.awaitAnswers()
+		transport.Close()
+	})
 	go func() {
 		transport.Wait()
 		stop()
@@ -87,14 +93,43 @@ func (e *Entry) settle(k *link) {
 	k.end()
 }
 
+// awaitAnswers waits until the responses of calls that the end of a session has cancelled are written, but not long.
+// The SDK writes none while it closes a session. Clients that get none wait until they give up.
+func (k *link) awaitAnswers() {
+	k.entry.mu.Lock()
+	answered := make(chan struct{})
+	if k.answered = answered; k.posts == 0 {
+		close(answered)
+	}
+	k.entry.mu.Unlock()
+	timeout := time.NewTimer(answerTimeout)
+	defer timeout.Stop()
+	select {
+	case <-answered:
+	case <-timeout.C:
+	}
+}
+
+// endPost is called after a POST request. The last one after the end of the session ends awaitAnswers.
+func (k *link) endPost() {
+	k.entry.mu.Lock()
+	defer k.entry.mu.Unlock()
+	if k.posts--; k.posts == 0 && k.answered != nil {
+		close(k.answered)
+	}
+}
+
 // serveNext serves a request of an MCP session.
 func (e *Entry) serveNext(w http.ResponseWriter, r *http.Request, id string) {
 	k := e.find(id)
-	if k == nil || !k.begin() {
+	if k == nil || !k.begin(r.Method) {
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	}
 	defer k.end()
+	if r.Method == http.MethodPost {
+		defer k.endPost()
+	}
 	if r.Method == http.MethodDelete {
 		// The SDK would wait for pending calls first, which may be waiting for commands.
 		k.session.close()
@@ -126,7 +161,7 @@ func (k *link) transport() *mcp.ServerSession {
 }
 
 // begin counts a request, so that the session is not idle. It reports false if the session is ending.
-func (k *link) begin() bool {
+func (k *link) begin(method string) bool {
 	k.entry.mu.Lock()
 	defer k.entry.mu.Unlock()
 	if k.session.ctx.Err() != nil {
@@ -136,6 +171,9 @@ func (k *link) begin() bool {
 		k.idle.Stop()
 	}
 	k.requests++
+	if method == http.MethodPost {
+		k.posts++
+	}
 	return true
 }
 

@@ -25,7 +25,7 @@ const (
 	bodyTimeout   = 10 * time.Second
 	writeTimeout  = 10 * time.Second
 	lastTimeout   = 5 * time.Second // of the last writes to a relay
-	answerTimeout = time.Second     // of the last calls of a relay to return
+	answerTimeout = time.Second     // of the last calls of a session to return
 	slotTimeout   = time.Second     // of a session to end, so that another can begin
 	keepTimeout   = 2 * time.Minute // of a connection without a request
 	maxHeader     = 16 << 10
@@ -52,7 +52,7 @@ type ListenOptions struct {
 	MaxSessions int
 
 	// MaxBody is the maximum size in bytes of an HTTP request's body, a relay's line, or the params of a request over ACP.
-	// The default is 2 MiB.
+	// The default is 2 MiB. Without the arguments of a tool, none may be longer than 64 KiB.
 	MaxBody int64
 
 	// IdleTimeout is how long an MCP session over HTTP may be without an open request before it is ended. A client that

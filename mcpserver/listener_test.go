@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"testing"
@@ -100,6 +101,62 @@ func TestCloseOfListener(t *testing.T) {
 	_, err = f.server.Entry(f.listener, "", []byte(agentStdio))
 	require.Error(t, err)
 	require.NoError(t, f.listener.Close())
+}
+
+func TestEndOfSessionAnswersCalls(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*front, *Entry, string){
+		"by the entry":  func(f *front, e *Entry, _ string) { require.NoError(f, e.Close()) },
+		"by the Server": func(f *front, _ *Entry, _ string) { require.NoError(f, f.server.Close()) },
+		"by the client": func(f *front, e *Entry, id string) {
+			r := f.request(e, "DELETE", "")
+			r.Header.Set("Mcp-Session-Id", id)
+			require.Equal(f, http.StatusNoContent, f.status(r))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFront(t, blocking, ListenOptions{})
+			e := f.entry(agentHTTP)
+			id := f.initialize(e)
+			r := f.request(e, "POST", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run",`+
+				`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`)
+			r.Header.Set("Mcp-Session-Id", id)
+			answer := make(chan string, 1)
+			go func() {
+				_, body := f.send(r)
+				answer <- body
+			}()
+			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, 10*time.Second, time.Millisecond)
+			end(f, e, id)
+			require.Contains(t, <-answer, `"id":3,"result":`)
+		})
+	}
+}
+
+func TestWaitWithoutProgress(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	for transport, quiet := range map[string]time.Duration{"http": quietWait, "stdio": 0} {
+		e := f.entry(transports[transport])
+		s := f.connect(e)
+		var k *link
+		e.mu.Lock()
+		for k = range e.links {
+		}
+		e.mu.Unlock()
+		require.Equal(t, quiet, k.session.quiet, transport)
+		k.session.quiet = time.Millisecond
+		r, _ := call[commandResult](t, s, "run", object{"command": "serve", "args": []string{}, "wait_ms": 600_000})
+		require.Equal(t, "running", r.State)
+
+		// With a progress token, it waits until the command ends.
+		params := &mcp.CallToolParams{Name: "wait", Arguments: object{"id": r.ID, "wait_ms": 600_000}}
+		params.SetProgressToken("token")
+		time.AfterFunc(100*time.Millisecond, func() { f.terminal(r.ID).Kill(context.Background()) })
+		result, err := s.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.Contains(t, textOf(result), "ended", transport)
+	}
 }
 
 func TestDeleteDoesNotWaitForCalls(t *testing.T) {

@@ -84,6 +84,9 @@ func (c *relayConnection) next() (jsonrpc.Message, error) {
 		if !json.Valid(line) { // DecodeMessage ignores text after an object
 			return nil, errNotJSON
 		}
+		if err := checkAround(line); err != nil {
+			return nil, err
+		}
 		msg, err := jsonrpc.DecodeMessage(line) // fails for a batch
 		if err != nil {
 			return nil, err

@@ -26,7 +26,8 @@ type Options struct {
 	MaxText int
 
 	// MaxWait is the maximum time that a call waits for a command. Longer waits asked for by the agent are shortened to
-	// it. The default is 10 minutes. Note that many clients give up after a minute.
+	// it. The default is 10 minutes. Note that many clients give up after a minute. Over HTTP, a call waits for at most
+	// 4 minutes unless the client asks for progress.
 	MaxWait time.Duration
 
 	// Instructions is shown to the model by most clients, after a few sentences about the tools.
@@ -37,13 +38,15 @@ type Options struct {
 
 	// Opened, if non-nil, is called with the ID of each session of the Manager before its first command, for example to
 	// name the session in package view. The function that it returns, which may be nil, is called when the session has
-	// ended and its terminals are released. Both may be called concurrently, and neither may close the Server or an
-	// Entry. If Opened panics, the session is refused.
+	// ended and its terminals are released. Both may be called concurrently. Close, Entry.Close and Listener.Close wait
+	// for both, so neither may call these. If Opened panics, the session is refused. If the host closes the Manager's
+	// session itself, later commands are denied.
 	Opened func(acpterm.SessionID) (closed func())
 
-	// Created, if non-nil, is called with each new terminal before the agent receives its ID, like
-	// acpterm.HandlerOptions.Created. It may be called concurrently, and the call of the tool waits until it returns. If
-	// Created panics, the call fails, and the terminal is released.
+	// Created, if non-nil, is called with each new terminal, like acpterm.HandlerOptions.Created. The call of run waits
+	// until it returns, but another call of the agent can list the terminal before. It may be called concurrently. As
+	// with Opened, it may not close the Server, an Entry or a Listener. If Created panics, the call fails, and the
+	// terminal is released.
 	Created func(*acpterm.Terminal)
 
 	// Logger receives what happens on the connections, at level Info and above. By default, nothing is logged.
@@ -78,6 +81,7 @@ func (o *Options) maxWait() time.Duration {
 type Server struct {
 	manager *acpterm.Manager
 	options Options
+	opening sync.WaitGroup // sessions; none is added once closed is set
 
 	mu       sync.Mutex
 	closed   bool
@@ -178,7 +182,7 @@ func (c *connection) close() {
 
 // Close ends all sessions, releases their terminals and waits until the processes are gone. It returns the joined
 // errors of the releases. Later sessions are refused. Subsequent calls wait, too. The Manager stays open. Policies and
-// Options.Approve must not call Close, which waits for them.
+// Options.Approve must not call Close, which waits for them, and neither must the functions in Options.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -187,7 +191,9 @@ func (s *Server) Close() error {
 		all = append(all, c.close)
 	}
 	s.mu.Unlock()
-	return closeAll(all)
+	err := closeAll(all)
+	s.opening.Wait() // they are closed as soon as they are open
+	return err
 }
 
 // closeAll calls all functions concurrently, and returns their joined errors.

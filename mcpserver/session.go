@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,6 +26,7 @@ type session struct {
 	dir     string // that relative working directories refer to, or empty
 	server  *mcp.Server
 	calls   chan struct{} // has an element for each call
+	quiet   time.Duration // the longest wait of a call without progress notifications; if 0, unlimited
 
 	ctx    context.Context // done when the session begins to close
 	cancel context.CancelFunc
@@ -42,6 +44,15 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 	if ctx.Err() != nil {
 		return nil, &acpterm.Error{Op: "open session", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
 	}
+	if !s.beginOpen() {
+		return nil, closing("open session")
+	}
+	defer s.opening.Done()
+	return s.newSession()
+}
+
+// newSession opens a session, after beginOpen.
+func (s *Server) newSession() (*session, error) {
 	c := &session{
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
 		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
@@ -70,10 +81,10 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 		err := s.manager.ReleaseSession(context.Background(), c.id)
 		c.creates.Wait() // first: after CloseSession, commands would run without the session's options
 		err = errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
+		closed() // before it is deleted, so that Server.Close waits
 		s.mu.Lock()
 		delete(s.sessions, c)
 		s.mu.Unlock()
-		closed()
 		return err
 	})
 	c.server = mcp.NewServer(
@@ -95,6 +106,16 @@ func (s *Server) open(ctx context.Context) (*session, error) {
 		return nil, closing("open session")
 	}
 	return c, nil
+}
+
+// beginOpen counts a session that is being opened. It returns false if the Server is closed.
+func (s *Server) beginOpen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.opening.Add(1)
+	}
+	return !s.closed
 }
 
 // opened calls Options.Opened, and returns a function to be called when the session has ended.

@@ -178,4 +178,5 @@ func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
 		require.Empty(t, m.Terminals())
 	}
 	require.Zero(t, ran.Load())
+	require.Zero(t, m.Stats().Sessions)
 }

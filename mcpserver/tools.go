@@ -38,7 +38,8 @@ func (c *session) addTools() {
 	}, c.kill)
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "release", Title: "Forget a command",
-		Description: "Kills a command if it is still running, and forgets its output. Its id becomes unknown.",
+		Description: "Kills a command and all processes that it has started, and forgets its output. The id becomes " +
+			"unknown. The id \"ended\" means all commands that have ended.",
 		Annotations: ends, InputSchema: idSchema(), OutputSchema: releaseSchema(),
 	}, c.release)
 	mcp.AddTool(c.server, &mcp.Tool{

@@ -292,3 +292,21 @@ func TestOddArgumentsAreErrorsOfTheTool(t *testing.T) {
 	}
 	call[commandResult](t, s, "run", object{"command": "true"})
 }
+
+// A session that has reached its quota can go on without the commands that have ended.
+func TestReleaseOfEndedCommands(t *testing.T) {
+	s := connect(t, newServer(t, nil, &Options{Session: &acpterm.SessionOptions{MaxTerminals: 3}}), nil)
+	running, _ := call[commandResult](t, s, "run", object{"command": "sleep 1000", "wait_ms": 0})
+	ended, _ := call[commandResult](t, s, "run", object{"command": "true"})
+	call[commandResult](t, s, "run", object{"command": "true"})
+	require.Contains(t, fails(t, s, "run", object{"command": "true"}), `call release with the id "ended"`)
+
+	_, text := call[releaseResult](t, s, "release", object{"id": "ended"})
+	require.Equal(t, "Released the 2 commands that had ended.", text)
+	require.Contains(t, fails(t, s, "output", object{"id": ended.ID}), "Call list to see the ids")
+	l, _ := call[listResult](t, s, "list", nil)
+	require.Len(t, l.Commands, 1)
+	require.Equal(t, running.ID, l.Commands[0].ID)
+	require.Equal(t, "running", l.Commands[0].State)
+	call[commandResult](t, s, "run", object{"command": "true"})
+}

@@ -50,13 +50,14 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		return nobody
 	}
 	a.screen.hold()
-	defer a.screen.resume()
+	defer func() { a.screen.resume(a.pending != nil) }()
 	if a.stale() { // the user may be typing an answer to the previous one
 		if _, ok := a.await(ctx, "? There is another question. Enter shows it: "); !ok {
 			return nobody
 		}
 	}
 	text, omitted := describe(q, mostShown)
+	text += a.screen.pageLine("? ")
 	choices := choices
 	if omitted > 0 {
 		choices = "f full text, " + choices

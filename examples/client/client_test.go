@@ -22,7 +22,7 @@ func TestPrompt(t *testing.T) {
 	require.Contains(t, out, `: allowed ("Run it")`+"\n")
 	require.Contains(t, out, "(in_progress) [1]\n")
 	require.Contains(t, out, "[1] | hello\n")
-	require.Contains(t, out, "[1] = exit code 0\n")
+	require.Regexp(t, `\[1\] = exited 0 in \d.*s\n`, out)
 	require.Contains(t, out, "(completed) [1]\n")
 	require.Contains(t, out, "\n> exit code 0\n")
 	require.Empty(t, c.stderr.String())
@@ -53,7 +53,7 @@ func TestFailingCommand(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
 	c.exit(0) // the turn went well
-	require.Contains(t, c.stdout.String(), "[1] = exit code 3\n")
+	require.Regexp(t, `\[1\] = exited 3 in \d.*s\n`, c.stdout.String())
 	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
 	require.Contains(t, c.stdout.String(), "\n> exit code 3\n")
 }
@@ -239,9 +239,10 @@ func TestALongCommandIsCut(t *testing.T) {
 // Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
 func TestColours(t *testing.T) {
 	t.Parallel()
+	name := palette()[1] + "[1] |\x1b[m "
 	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
 	for when, want := range map[string]string{
-		colourAlways: "[1] | \x1b[1;31mred\x1b[m\n[1] | \x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
+		colourAlways: name + "\x1b[1;31mred\x1b[m\n" + name + "\x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
 		colourNever:  "[1] | red\n[1] | still plain no end\n",
 		colourAuto:   "[1] | red\n[1] | still plain no end\n", // this is a pipe
 	} {

@@ -14,3 +14,9 @@ import (
 func discardInput(tty *os.File) error {
 	return control(tty, func(fd uintptr) error { return unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
 }
+
+// Requests for the modes of a terminal.
+const (
+	getModes = unix.TCGETS
+	setModes = unix.TCSETS
+)

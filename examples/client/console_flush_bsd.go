@@ -15,3 +15,9 @@ func discardInput(tty *os.File) error {
 	const read = 1 // FREAD of <sys/fcntl.h>
 	return control(tty, func(fd uintptr) error { return unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, read) })
 }
+
+// Requests for the modes of a terminal.
+const (
+	getModes = unix.TIOCGETA
+	setModes = unix.TIOCSETA
+)

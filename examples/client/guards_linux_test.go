@@ -213,7 +213,7 @@ func TestAsk(t *testing.T) {
 	require.NotContains(t, console.String(), "\x1b")
 	require.Equal(t, 2, strings.Count(c.stdout.String(), "terminal/create: -32602 "))
 	require.Equal(t, 2, strings.Count(c.stdout.String(), `! denied "go env GOARCH": `), c.stdout.String())
-	require.Equal(t, 4, strings.Count(c.stdout.String(), "= exit code 0\n"))
+	require.Equal(t, 4, strings.Count(c.stdout.String(), "= exited 0 in "))
 
 	var approvals []string
 	for _, r := range readRecords(t, file) {

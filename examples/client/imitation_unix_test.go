@@ -24,7 +24,7 @@ func init() {
 
 // fakes are lines of the client's own, in an agent's mouth.
 var fakes = []string{
-	"[1] = exit code 0", "[1] $ make", "[1] | fine", `! denied "rm": no rule allows this`, "client: connected",
+	"[1] = exited 0 in 1 ms", "[1] $ make", "[1] | fine", `! denied "rm": no rule allows this`, "client: connected",
 	`* "rm": allowed ("Run it")`, "? Sign in? y yes, n no: ", "agent: hello", "> message",
 }
 
@@ -59,28 +59,6 @@ func imitate(filler string) script {
 	}
 }
 
-// rowsOf is text as the rows of a terminal: the tests' characters have one column, or two beyond Latin.
-func rowsOf(text string, columns int) (rows []string) {
-	for line := range strings.Lines(text) {
-		row, at := "", 0
-		for _, r := range strings.TrimRight(line, "\r\n") {
-			wide := 1
-			switch {
-			case r == '\t':
-				wide = min(8-at%8, columns-1-at) // it stops at the last column
-			case r > 0x2000:
-				wide = 2
-			}
-			if at+wide > columns {
-				rows, row, at = append(rows, row), "", 0
-			}
-			row, at = row+string(r), at+wide
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // requireHonest requires that each row begins with its kind, and those of each kind are as many as there are.
 func requireHonest(t *testing.T, rows []string) {
 	t.Helper()
@@ -92,14 +70,14 @@ func requireHonest(t *testing.T, rows []string) {
 			}
 			require.NotEqual(t, strings.TrimSpace(fake), strings.TrimSpace(row))
 		}
-		require.Regexp(t, `^(> |\* |\[\d\] [$|=] |agent: |client: |$)`, row)
+		require.Regexp(t, `^(> |\* |\[\d\] [$|=] |agent: |client: | $)`, row+" ")
 		require.NotEqual(t, "[1] $ make", row)
 		require.NotEqual(t, "[1] | fine", row)
 		if strings.HasPrefix(row, "[1] =") {
-			require.Equal(t, "[1] = exit code 0", row)
+			require.Regexp(t, `^\[1\] = exited 0 in [\d.]+ m?s$`, row)
 			ended++
 		}
-		if strings.HasPrefix(row, "* ") && !strings.HasPrefix(row, "* | ") {
+		if strings.HasPrefix(row, "* ") && !strings.HasPrefix(row+" ", "* | ") {
 			require.Regexp(t, `^\* "`, row)
 		}
 	}
@@ -110,21 +88,17 @@ func requireHonest(t *testing.T, rows []string) {
 func TestNothingImitatesTheClient(t *testing.T) {
 	c := startClient(t, part("agent-that-imitates", "x"), "-prompt", "x")
 	c.exit(exitFailed)
-	requireHonest(t, rowsOf(c.stdout.String(), 1<<20))
+	requireHonest(t, strings.Split(strings.TrimSuffix(c.stdout.String(), "\n"), "\n"))
 	require.Equal(t, 1, strings.Count("\n"+c.stderr.String(), "\nclient: "), c.stderr.String())
 
 	const columns = 200
 	for _, prefix := range []string{"> ", `* "`, "agent: ", "[1] | ", `client: session/prompt: the agent says "\x1b`} {
 		filler := strings.Repeat("x", columns-len(prefix))
-		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
-		d.exit(exitFailed)
-		requireHonest(t, rowsOf(d.text(), columns))
+		requireHonest(t, openWindow(t, columns, 30, nil, part("agent-that-imitates", filler), "-prompt", "x").exit(exitFailed))
 	}
 	wide := strings.Repeat("日", columns/2-1) // and those of two columns, and tabs
 	for _, filler := range []string{wide, strings.Repeat("\t", columns/8) + "       "} {
-		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
-		d.exit(exitFailed)
-		requireHonest(t, rowsOf(d.text(), columns))
+		requireHonest(t, openWindow(t, columns, 30, nil, part("agent-that-imitates", filler), "-prompt", "x").exit(exitFailed))
 	}
 }
 
@@ -141,8 +115,8 @@ func TestALineGoesOnAfterTheClientsOwn(t *testing.T) {
 	d.await("go ahead", "")
 	require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGINT))
 	d.exit(exitInterrupted)
-	require.Regexp(t, `^> go ahead\r\n(client: cancelling.*\r\n> |> )\[1\] = exit code 0\r\n`,
-		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\r\n> "+fakes[0], 1))
+	require.Regexp(t, `^> go ahead\n(client: cancelling.*\n> |> )\[1\] = exited 0 in 1 ms\n`,
+		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\n> "+fakes[0], 1))
 }
 
 func init() { parts["agent-that-offers"] = offer }

@@ -72,7 +72,7 @@ func (k *keyboard) stale() bool {
 func (k *keyboard) show(text string) {
 	var rows []byte
 	for line := range strings.Lines(text) {
-		rows, _ = appendRows(rows, "? ", line, 0, width(k.out))
+		rows, _ = appendRows(rows, "? ", "? ", line, 0, width(k.out))
 	}
 	k.out.Write(rows) // if this fails, the user does not answer
 }

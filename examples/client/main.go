@@ -18,6 +18,10 @@
 // Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output. The kinds
 // are listed in print.go. No text of an agent or a command looks like a line of another kind.
 //
+// On a terminal, each running command has a row at the bottom with its unfinished line, such as a progress bar, and how
+// long it has been running. With NO_COLOR, CI or TERM=dumb, and in a pipe, the last state of such a line is printed
+// when it ends. With -pty, commands run on a PTY, and the user can type into them: the key t begins, and Ctrl-] leaves.
+//
 // The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
 // something. The client shows the colours of commands, as -color says, but no other escape sequences. The reason why a
 // command was denied is shown after "! ".
@@ -94,7 +98,7 @@ func sayError(err error) {
 	var lines []byte
 	for text := range strings.Lines(err.Error()) {
 		text = display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n"
-		lines, _ = appendLines(lines, "client: ", text, 0, width(os.Stderr))
+		lines, _ = appendLines(lines, "client: ", "client: ", text, 0, width(os.Stderr))
 	}
 	os.Stderr.Write(lines)
 }
@@ -113,6 +117,11 @@ func run(opts options) error {
 	colours := wantColours(opts.colour, os.Stdout)
 	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
 	defer screen.end()
+	if opts.colour != colourNever && wantLive(os.Stdout) {
+		screen.goLive(os.Stdout)
+		screen.attended = hasTerminal()
+	}
+	screen.attended = screen.attended || opts.view != ""
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {
@@ -160,9 +169,10 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 	}
 	manager.Observe(denials.hook)
 	session.manager = manager
-	if err := page.serve(manager, os.Stderr); err != nil {
+	if err := page.serve(manager, opts.pty, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
+	screen.setPage(page.url())
 
 	finish, err := talk(ctx, opts, session)
 	session.login.close() // it prints nothing after this
@@ -264,6 +274,11 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	}
 	if far != nil {
 		options.Runner = far
+	}
+	if opts.pty {
+		options.CommandsFor = func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions {
+			return &acpterm.CommandOptions{PTY: session.screen.ptyOptions()}
+		}
 	}
 	if guards.audit != nil {
 		options.Record = guards.audit.Record

@@ -78,7 +78,7 @@ func TestHeldPiecesAreBounded(t *testing.T) {
 		}
 	}
 	require.Less(t, heap()-before, int64(3<<20))
-	s.resume()
+	s.resume(false)
 }
 
 // Names of terminals are known for as long as an agent may reasonably use them.

@@ -17,7 +17,7 @@ import (
 
 const (
 	mostName     = 200 // bytes of a session's name
-	mostSessions = 100 // whose name changes with the title
+	mostSessions = 100 // with the name of the conversation
 )
 
 // names has the name of the conversation: the title that the agent has reported, or else the project's directory and
@@ -77,6 +77,7 @@ func (n *names) add(id acpterm.SessionID) {
 	defer n.mu.Unlock()
 	n.sessions = append(n.sessions, id)
 	if len(n.sessions) > mostSessions {
+		n.rename(n.sessions[0], "") // the page keeps a name until then
 		n.sessions = slices.Delete(n.sessions, 0, 1)
 	}
 	n.rename(id, n.nameLocked())

@@ -36,6 +36,7 @@ type options struct {
 	network   bool
 	loginEnv  bool
 	view      string
+	pty       bool
 	mcp       bool
 	colour    string // colourAuto, colourAlways or colourNever
 	shell     acpterm.Shell
@@ -150,6 +151,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.BoolVar(&opts.mcp, "mcp", false, "also offer terminals as MCP tools, for agents that do not use terminal/*")
 	flags.StringVar(&opts.view, "view", "",
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
+	flags.BoolVar(&opts.pty, "pty", false,
+		"run commands on a PTY; while one runs, the key t lets you type into it, and Ctrl-] leaves")
 	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
 			return errors.New("is auto, always or never")
@@ -169,6 +172,8 @@ func (opts *options) check(allowed *allowances) error {
 		return errors.New("-network: needs -sandbox; without it, commands have the network")
 	case opts.sandbox && opts.runner != nil:
 		return errors.New("-sandbox: cannot be used with -runner; its command may enter a remote sandbox")
+	case opts.pty && opts.runner != nil:
+		return errors.New("-pty: cannot be used with -runner")
 	case opts.loginEnv && opts.runner != nil:
 		return errors.New("-login-env: cannot be used with -runner")
 	case opts.helpers != "" && opts.runner == nil:

@@ -37,24 +37,24 @@ func TestTheExampleAgentRunsItItself(t *testing.T) {
 	require.Contains(t, out, "[agent 1] $ ")
 	require.Contains(t, out, "(in_progress) [agent 1]\n")
 	require.Contains(t, out, "[agent 1] | hello\n")
-	require.Contains(t, out, "[agent 1] = exit code 0\n")
+	require.Contains(t, out, "[agent 1] = exited 0")
 	require.Contains(t, out, "(completed) [agent 1]\n")
 	require.Empty(t, c.stderr.String())
 
 	c = startClient(t, exampleAgent(), "-prompt", "self: "+line("exit", "3"))
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[agent 1] = exit code 3\n")
+	require.Contains(t, c.stdout.String(), "[agent 1] = exited 3")
 	require.Contains(t, c.stdout.String(), "(failed) [agent 1]\n")
 }
 
 // What adapters send of a command more than once is shown once, by its terminal.
 func TestAdaptersCommandsAreShownOnce(t *testing.T) {
 	ends := map[string]string{
-		"claude-0.101-output-ok":              "exit code 0",
+		"claude-0.101-output-ok":              "exited 0",
 		"claude-0.101-output-interrupted":     "not known",
 		"claude-0.101-output-background-open": "not ended, as far as the agent has said",
-		"codex-1.6-output-ok":                 "exit code 0",
-		"codex-2.6-output-killed":             "exit code 137",
+		"codex-1.6-output-ok":                 "exited 0",
+		"codex-2.6-output-killed":             "exited 137",
 	}
 	for _, file := range []string{"claude-0.101.json", "codex-1.6.json", "codex-2.6.json"} {
 		data, err := os.ReadFile("../../agentterm/testdata/updates/" + file)
@@ -127,12 +127,12 @@ func TestReplacedOutput(t *testing.T) {
 	update(`,"command":"make","output":{"data":"b25lChtb"}`) // and an escape sequence that is not finished
 	transcript.await(t, `\[agent 1\] \| one\n`)
 	update(`,"output":{"data":"MW0="}`)
-	transcript.await(t, `1m`)
+	transcript.await(t, `output replaced\n`)
 	update(`,"exitStatus":{"exitCode":0}`)
 	require.NoError(t, h.Close())
 	s.finish()
 	require.NoError(t, out.Close())
 	<-transcript.ended
 	require.Equal(t, "[agent 1] $ make\n[agent 1] | one\n[agent 1] ! output replaced\n[agent 1] | 1m\n"+
-		"[agent 1] = exit code 0\n", transcript.String())
+		"[agent 1] = exited 0\n", transcript.String())
 }

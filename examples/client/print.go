@@ -1,7 +1,8 @@
 package main
 
 // This file prints the lines that the user sees. Each begins with its kind, so that no text of an agent or a command
-// looks like a line of another kind. On a terminal, a long line has several rows, which begin with the kind and "| ".
+// looks like a line of another kind. On a terminal, a long line has several rows, which begin with the kind and, except
+// for messages and output, "| ".
 //
 //	>          the agent's message
 //	*          a tool call, or a permission; the agent's words are in quotes
@@ -9,7 +10,7 @@ package main
 //	[1] $      the first terminal's command
 //	[1] |      its output
 //	[1] !      the size of missed output
-//	[1] =      how it ended
+//	[1] =      how it ended, and how long it ran
 //	[agent 1]  the same for a command that the agent runs itself, as the agent reports it
 //	agent:     the agent's standard error
 //	client:    the client itself, on standard error
@@ -36,7 +37,8 @@ import (
 // All methods are safe for concurrent use.
 type screen struct {
 	out, errors *column
-	colours     bool        // print the colours of commands
+	colours     bool        // print the colours of commands, and the client's own
+	palette     []string    // the colours of commands' names
 	failed      func(error) // called if writing to out fails
 
 	following sync.WaitGroup // one for each terminal with unprinted output, and for denials
@@ -52,6 +54,7 @@ type screen struct {
 	held     []piece
 	size     int // of held, in bytes
 	unheld   int // number of bytes dropped because held was full
+	live
 
 	over atomic.Bool // print nothing more
 }
@@ -77,7 +80,8 @@ type piece struct {
 
 func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen {
 	s := &screen{
-		out: &column{out, new(cursor)}, colours: colours, failed: failed, names: make(map[acpterm.TerminalID]string),
+		out: &column{out, new(cursor)}, colours: colours, palette: palette(), failed: failed,
+		names: make(map[acpterm.TerminalID]string),
 	}
 	s.errors = &column{errors, s.out.cursor}
 	if !isTerminal(out) || !isTerminal(errors) {
@@ -116,19 +120,33 @@ func (l clientLog) Write(line []byte) (int, error) {
 
 // printTo prints harmless text with one write.
 func (s *screen) printTo(c *column, prefix, text string) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.printLocked(c, prefix, text)
+}
+
+// printLocked is printTo for a caller that holds s.printing.
+func (s *screen) printLocked(c *column, prefix, text string) {
 	if text == "" {
 		return
 	}
-	s.printing.Lock()
-	defer s.printing.Unlock()
-	if c.end > 0 && c.at != c.to {
+	above := s.drawn && (c == s.out || c.cursor == s.out.cursor) // the rows of running commands
+	if c.end > 0 && c.at != c.to && !above {
 		s.endLine(c)
 	}
 	to, end := s.buffer[:0], c.end
+	if above {
+		to = append(append(to, eraseBelow...), s.open...)
+	}
 	if end > 0 && c.prefix != prefix {
 		to, end = append(to, '\n'), 0
 	}
-	to, end = appendLines(to, prefix, text, end, width(c.to))
+	to, end = appendLines(to, prefix, s.paint(prefix), text, end, width(c.to))
+	if above {
+		begin := max(len(eraseBelow), bytes.LastIndexByte(to, '\n')+1)
+		s.open = append(s.open[:0], to[begin:]...)
+		to = s.appendRows(to[:begin])
+	}
 	if s.write(c.to, to) {
 		c.at, c.prefix, c.end = c.to, prefix, end
 	}
@@ -137,7 +155,7 @@ func (s *screen) printTo(c *column, prefix, text string) {
 	}
 }
 
-// endLine ends an unfinished line.
+// endLine ends an unfinished line. The rows of running commands must be hidden.
 func (s *screen) endLine(c *column) {
 	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
 		c.end = 0
@@ -178,22 +196,32 @@ func (s *screen) write(to io.Writer, text []byte) (written bool) {
 // hold keeps back all text, so that an agent's text cannot pass for the question to the user.
 func (s *screen) hold() {
 	s.printing.Lock()
-	defer s.printing.Unlock()
+	wait := s.stopTypist()
+	s.hideRows()
 	s.endLines()
 	s.holding = true
+	s.printing.Unlock()
+	wait()
 }
 
-// resume prints the held text.
-func (s *screen) resume() {
+// resume prints the held text. answering says that the next line of the user is still read, so that no keys can be.
+func (s *screen) resume(answering bool) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
+	s.answering = answering
+	s.release()
+	s.showRows()
+}
+
+// release prints the held text.
+func (s *screen) release() {
 	s.holding = false
 	for _, p := range s.held {
 		s.write(p.to, p.text)
 	}
 	s.held, s.size = nil, 0
 	if s.unheld > 0 {
-		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked\n", s.unheld))
+		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked or typed\n", s.unheld))
 		s.unheld, s.out.end = 0, 0
 	}
 }
@@ -213,8 +241,11 @@ func (s *screen) name(id acpterm.TerminalID) string {
 func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
-	defer s.printing.Unlock()
+	wait := s.stopTypist()
+	s.hideRows()
 	s.endLines()
+	s.printing.Unlock()
+	wait()
 }
 
 func (s *screen) endLines() {
@@ -230,6 +261,8 @@ func (s *screen) end() {
 		defer close(ended)
 		s.printing.Lock()
 		defer s.printing.Unlock()
+		s.stopTypist()
+		s.hideRows()
 		s.endLines()
 		s.over.Store(true)
 	}()

@@ -108,13 +108,19 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.Join(os.ErrClosed) }
 
-// A row that goes on has the colours of its line, and what begins it has none.
+// A row that goes on has the colours of its line, and what begins it has none. It is marked where an agent could choose
+// the text so that the row looks like another line of the client's.
 func TestRowsOfALongLine(t *testing.T) {
-	rows, end := appendLines(nil, "[1] | ", "\x1b[31mabcdefghijkl\x1b[m\nx日日y\t日日日z", 0, 14)
-	require.Equal(t, "[1] | \x1b[31mabcdefgh\x1b[m\n[1] | | \x1b[31mijkl\x1b[m\n[1] | x日日y\n[1] | | \t\n[1] | | 日日日\n[1] | | z",
+	const text = "\x1b[31mabcdefghijkl\x1b[m\nx日日y\t日日日z"
+	rows, end := appendLines(nil, "[1] | ", "[1] | ", text, 0, 14)
+	require.Equal(t, "[1] | \x1b[31mabcdefgh\x1b[m\n[1] | \x1b[31mijkl\x1b[m\n[1] | x日日y\n[1] | \t日日日\n[1] | z",
+		string(rows))
+	require.Equal(t, 7, end)
+	rows, end = appendLines(nil, "[1] $ ", "[1] $ ", text, 0, 14)
+	require.Equal(t, "[1] $ \x1b[31mabcdefgh\x1b[m\n[1] $ | \x1b[31mijkl\x1b[m\n[1] $ x日日y\n[1] $ | \t\n[1] $ | 日日日\n[1] $ | z",
 		string(rows))
 	require.Equal(t, 9, end)
-	rows, end = appendLines(nil, "[1] | ", "abcdefgh\nijklmno", 0, 1)
-	require.Equal(t, "[1] | abcdef\n[1] | | gh\n[1] | ijklmn\n[1] | | o", string(rows), "a row has some of the text")
-	require.Equal(t, 9, end)
+	rows, end = appendLines(nil, "* ", "* ", "abcdefgh\nijklmno", 0, 1)
+	require.Equal(t, "* abcdef\n* | gh\n* ijklmn\n* | o", string(rows), "a row has some of the text")
+	require.Equal(t, 5, end)
 }

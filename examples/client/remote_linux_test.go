@@ -30,7 +30,7 @@ func TestRunnerOverSSH(t *testing.T) {
 		c.exit(0)
 		// Lines of the tool call may stand between the two.
 		require.Contains(t, c.stdout.String(), "[1] | "+user+"\n")
-		require.Contains(t, c.stdout.String(), "[1] = exit code 4\n")
+		require.Contains(t, c.stdout.String(), "[1] = exited 4 in ")
 
 		c = startClient(t, exampleAgent(), "-runner", line, "-helpers", helpers, "-prompt", "echo command $$; sleep 1000")
 		command := c.stdout.await(t, `\| command (\d+)\n`)

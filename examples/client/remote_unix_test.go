@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -90,13 +91,18 @@ func TestRunner(t *testing.T) {
 		c := startClient(t, exampleAgent(), flags...)
 		c.exit(0)
 		require.Equal(t, fmt.Sprintf("* %[1]s (pending)\n* %[1]s: allowed (\"Run it\")\n[1] $ %[2]s\n"+
-			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exit code 0\n* %[1]s (completed) [1]\n> exit code 0\n",
-			quoteStart(test.prompt), test.prompt, test.want), inOrder(c.stdout.String()))
+			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exited 0\n* %[1]s (completed) [1]\n> exit code 0\n",
+			quoteStart(test.prompt), test.prompt, test.want), withoutTimes(inOrder(c.stdout.String())))
 		require.Equal(t, connected(), c.stderr.String())
 	}
 	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries), "-prompt", "exit 4")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] = exit code 4\n")
+	require.Contains(t, c.stdout.String(), "[1] = exited 4 in ")
+}
+
+// withoutTimes removes how long commands ran.
+func withoutTimes(text string) string {
+	return regexp.MustCompile(`(?m)( = .*) in [\d.]+ m?s$`).ReplaceAllString(text, "$1")
 }
 
 // inOrder is what is printed of one command with the lines of its terminal in their places, between those of its tool
@@ -293,7 +299,7 @@ func TestRunnerInterrupted(t *testing.T) {
 	c.signal(os.Interrupt)
 	c.exit(exitInterrupted)
 	requireGone(t, command)
-	require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
+	require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM after ")
 	require.NotContains(t, c.stderr.String(), "lost")
 }
 

@@ -14,6 +14,6 @@ func TestShell(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-shell", "bash", "-prompt", `x=(a b); [[ -n $x ]] && echo "<${x[1]}>"; exit 5`)
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | <b>\n")
-	require.Contains(t, c.stdout.String(), "[1] = exit code 5\n")
+	require.Contains(t, c.stdout.String(), "[1] = exited 5 in ")
 	require.Empty(t, c.stderr.String())
 }

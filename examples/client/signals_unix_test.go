@@ -44,7 +44,7 @@ func TestInterruptCancels(t *testing.T) {
 			c.signal(sig)
 			c.exit(exitInterrupted)
 			requireGone(t, command)
-			require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
+			require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM after ")
 			require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
 		})
 	}

@@ -80,14 +80,14 @@ func (d *seat) cut(text, keys string) (shown bool) {
 // text is all that was shown. It waits for the client's end.
 func (d *seat) text() string {
 	d.Kill(context.Background())
-	var seen strings.Builder
+	e := newEmulator(200, 30)
 	for chunk := range d.Follow(context.Background(), 0) {
-		seen.WriteString(chunk.Raw)
+		e.WriteString(chunk.Raw)
 		if chunk.End == d.OutputTotal() {
 			break
 		}
 	}
-	return seen.String()
+	return strings.Join(rowsOf(e), "\n") + "\n"
 }
 
 // exit waits for the client's end and requires an exit code.
@@ -114,11 +114,11 @@ func TestSignIn(t *testing.T) {
 	d.exit(exitTurnEnded)
 	require.FileExists(t, tokens)
 	text := d.text()
-	require.Contains(t, text, `1  "Password": "Asks for the password of the example: sesame"`+"\r\n")
+	require.Contains(t, text, `1  "Password": "Asks for the password of the example: sesame"`+"\n")
 	require.Contains(t, text, "--sign-in")
-	require.Contains(t, text, "You are signed in.\r\n")
-	require.Contains(t, text, "[1] | hello\r\n")
-	require.NotContains(t, text[strings.Index(text, "Password: \r\n"):], "sesame")
+	require.Contains(t, text, "You are signed in.\n")
+	require.Contains(t, text, "[1] | hello\n")
+	require.NotContains(t, text[strings.Index(text, "Password:\n"):], "sesame")
 
 	d = takeSeat(t, agent, "-prompt", line("print", "again")) // and once is enough
 	d.exit(exitTurnEnded)
@@ -130,7 +130,7 @@ func TestSignInIsRefused(t *testing.T) {
 	d := takeSeat(t, agent, "-prompt", "x")
 	d.await("? Sign in? ", "n\n")
 	d.exit(exitNotSignedIn)
-	require.Contains(t, d.text(), `"Authentication required" (code -32000): you did not want to`+"\r\n")
+	require.Contains(t, d.text(), `"Authentication required" (code -32000): you did not want to`+"\n")
 	require.NoFileExists(t, tokens)
 }
 

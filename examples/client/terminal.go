@@ -5,7 +5,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
@@ -22,18 +25,59 @@ type shownTerminal struct {
 	*acpterm.Terminal
 	screen  *screen
 	name    string // prefix of its lines
-	command string // as last printed
+	began   time.Time
+	command string // as last printed; changed with screen.printing held
+
+	unfinished string // the line that the command has not ended, for its row; screen.printing guards it
+
+	pty                 *ptyScreen // or nil
+	ptyColumns, ptyRows int        // screen.printing guards them
+}
+
+// editor makes lines of the output of a command.
+type editor interface {
+	add(output string) (lines string)
+	unfinished() string
+	end() (lines string)
 }
 
 // follow prints a terminal's output as it arrives. It does not wait for it.
 func (s *screen) follow(t *acpterm.Terminal) {
-	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t)}
+	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t), began: time.Now()}
+	if size := t.Info().Size; size != nil && t.HasPTY() && !t.Attached() {
+		var answers io.Writer
+		if s.attended {
+			answers = t
+		}
+		shown.ptyColumns, shown.ptyRows = size.Columns, size.Rows
+		shown.pty = newPTYScreen(size.Columns, size.Rows, s.colours, answers)
+	}
 	shown.printCommand()
+	s.begin(shown)
 	s.following.Go(func() {
 		shown.printOutput()
 		shown.printCommand()
-		s.print(shown.name+" = ", shown.end()+"\n")
+		text := shown.end() + "\n"
+		if status := t.ExitStatus(); status == nil || !status.Success() {
+			text = s.paintFailure(shown.end()) + "\n"
+		}
+		s.printEnd(shown, text)
 	})
+}
+
+// printEnd prints how a command ended, and removes its row.
+func (s *screen) printEnd(t *shownTerminal, text string) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.running = slices.DeleteFunc(s.running, func(other *shownTerminal) bool { return other == t })
+	if s.typist != nil && s.typist.target == t {
+		s.leave()
+		s.showRows()
+	}
+	if len(s.running) == 0 {
+		s.hideRows()
+	}
+	s.printLocked(s.out, t.name+" = ", text)
 }
 
 // addName names a new terminal.
@@ -63,33 +107,51 @@ func (t *shownTerminal) printCommand() {
 	if command == "" || command == t.command {
 		return
 	}
+	t.screen.printing.Lock()
+	defer t.screen.printing.Unlock()
 	t.command = command
-	t.screen.print(t.name+" $ ", command+"\n")
+	t.screen.printLocked(t.screen.out, t.name+" $ ", command+"\n")
 }
 
 // printOutput prints a terminal's output until it ends, and removes escape sequences except colours.
 func (t *shownTerminal) printOutput() {
-	prefix, controls := t.name+" | ", dropControls
-	if t.screen.colours {
-		controls = keepColours
+	var editor editor = newLineEditor(t.screen.colours)
+	if t.pty != nil {
+		editor = t.pty
 	}
-	stripper := display.ANSIStripper{KeepColours: t.screen.colours}
 	for chunk := range t.Follow(context.Background(), 0) {
 		if t.Attached() {
 			t.printCommand()
 		}
-		if chunk.Replaced {
-			stripper = display.ANSIStripper{KeepColours: t.screen.colours}
+		switch {
+		case chunk.Replaced:
+			t.print(editor.end(), "")
 			t.screen.print(t.name+" ! ", "output replaced\n")
-		}
-		if chunk.Missed > 0 {
+		case chunk.Missed > 0:
+			if t.pty == nil { // otherwise the screen goes on
+				t.print(editor.end(), "")
+			}
 			t.screen.print(t.name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
 		}
-		t.screen.printTo(t.screen.out, prefix, harmless(stripper.Strip(chunk.Text), controls))
+		lines := editor.add(chunk.Text)
+		if t.screen.terminal == nil {
+			t.print(lines, "")
+		} else {
+			t.print(lines, editor.unfinished())
+		}
 	}
+	t.print(editor.end(), "")
 }
 
-// end describes how the command ended.
+// print prints lines of output, and shows the unfinished line in the command's row.
+func (t *shownTerminal) print(lines, unfinished string) {
+	t.screen.printing.Lock()
+	defer t.screen.printing.Unlock()
+	t.unfinished = unfinished
+	t.screen.printLocked(t.screen.out, t.name+" | ", lines)
+}
+
+// end describes how the command ended, and how long it ran.
 func (t *shownTerminal) end() string {
 	status, err := t.Wait(context.Background())
 	switch {
@@ -97,8 +159,40 @@ func (t *shownTerminal) end() string {
 		return "not ended, as far as the agent has said"
 	case err != nil:
 		return err.Error()
-	case t.EndedBy() == acpterm.EndedByTimeout:
-		return status.String() + ", timed out"
 	}
-	return status.String()
+	text, joint := status.String(), " after "
+	if code, ok := strings.CutPrefix(text, "exit code "); ok {
+		text, joint = "exited "+code, " in "
+	}
+	info := t.Info()
+	passed := info.Ended.Sub(info.Started)
+	if t.Attached() {
+		passed = info.Ended.Sub(info.Created)
+	}
+	if !t.Attached() || passed >= leastReported {
+		text += joint + inWords(passed)
+	}
+	if t.EndedBy() == acpterm.EndedByTimeout {
+		text += ", timed out"
+	}
+	return text
+}
+
+// leastReported is the least duration shown of a command that the agent runs. An agent may report the beginning and the
+// end of a command together.
+const leastReported = 100 * time.Millisecond
+
+// inWords returns a duration for a user: "12 ms", "1.2 s", "3 min 20 s" or "2 h 5 min".
+func inWords(d time.Duration) string {
+	switch {
+	case d < time.Second && d%time.Second != 0:
+		return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
+	case d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

@@ -3,6 +3,9 @@ package main
 // This file turns text of agents and commands into lines that cannot steer the user's terminal. All output of commands
 // passes through it. Most text needs no change, so it avoids looking at each character: harmless returns such text
 // after a scan of its bytes, and appendLines copies whole lines unless they go to a terminal.
+//
+// columns is not the width of a library, which is exact for terminals that draw clusters of characters as it does. On
+// others, a row would be too long, and the terminal would begin another with text of the agent's choice.
 
 import (
 	"strings"
@@ -66,29 +69,40 @@ func plainPrefix(text string, c controls) int {
 // minRow is the least width of the text after the prefix, even on a terminal with fewer columns.
 const minRow = 4
 
-// appendLines appends text with prefix before each line. The first line gets it only if column is 0, the beginning of a
-// line. If width is not 0, a longer line becomes several rows: the terminal would otherwise begin a row with text from
-// the middle of the line. It returns the column where the text ends.
-func appendLines(to []byte, prefix, text string, column, width int) (appended []byte, end int) {
+// appendLines appends text with a prefix before each line. painted is the prefix with its colours. The first line gets
+// it only if column is 0, the beginning of a line. If width is not 0, a longer line becomes several rows: the terminal
+// would otherwise begin a row with text from the middle of the line. It returns the column where the text ends.
+func appendLines(to []byte, prefix, painted, text string, column, width int) (appended []byte, end int) {
 	for line := range strings.Lines(text) {
 		if column == 0 {
-			to, column = append(to, prefix...), len(prefix)
+			to, column = append(to, painted...), len(prefix)
 		}
-		to, column = appendRows(to, prefix, line, column, width)
+		to, column = appendRows(to, prefix, painted, line, column, width)
 	}
 	return to, column
 }
 
-// goesOn follows the prefix in each row of a line after the first.
+// goesOn follows the prefix in each row of a line after the first, unless it is text that may begin any line.
 const goesOn = "| "
 
-// appendRows appends line, which begins at column, as rows. Each row after the first begins with prefix and goesOn,
-// without the colours of the line.
-func appendRows(to []byte, prefix, line string, column, width int) (rows []byte, end int) {
+// anyText reports whether the lines with a prefix are those of an agent or a command, so that the text of a row looks
+// like that of a line in any case.
+func anyText(prefix string) bool {
+	return prefix == "> " || prefix == "agent: " || strings.HasSuffix(prefix, "] | ")
+}
+
+// appendRows appends line, which begins at column, as rows. Each row after the first begins with the prefix, without
+// the colours of the line.
+func appendRows(to []byte, prefix, painted, line string, column, width int) (rows []byte, end int) {
 	if width == 0 {
 		to, column = append(to, line...), column+len(line)
 	} else {
-		width = max(width, len(prefix)+len(goesOn)+minRow)
+		next := painted
+		if !anyText(prefix) {
+			next += goesOn
+		}
+		margin := len(prefix) + len(next) - len(painted)
+		width = max(width, margin+minRow)
 		colours := ""
 		for size := 0; line != ""; line = line[size:] {
 			if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
@@ -102,8 +116,8 @@ func appendRows(to []byte, prefix, line string, column, width int) (rows []byte,
 				if colours != "" {
 					to = append(to, noColours...)
 				}
-				to = append(append(append(append(to, '\n'), prefix...), goesOn...), colours...)
-				column = len(prefix) + len(goesOn)
+				to = append(append(append(to, '\n'), next...), colours...)
+				column = margin
 			}
 			to, column = append(to, line[:size]...), column+columns(r, column)
 		}

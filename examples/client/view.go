@@ -29,19 +29,27 @@ func listenForPage(address string) (*livePage, error) {
 	return &livePage{listener: listener}, nil
 }
 
-// serve shows a manager's terminals, and prints the address of the page. The page may stop them: only the user who runs
-// this program has the address.
-func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
+// serve shows a manager's terminals, and prints the address of the page. The page may stop them, and type into those
+// with a PTY if input is set: only the user who runs this program has the address.
+func (p *livePage) serve(m *acpterm.Manager, input bool, tell io.Writer) (err error) {
 	if p == nil {
 		return nil
 	}
-	if p.view, err = view.New(m, &view.Options{AllowStop: true}); err != nil {
+	if p.view, err = view.New(m, &view.Options{AllowStop: true, Input: input}); err != nil {
 		return err
 	}
 	p.server = p.view.Server()
 	go p.server.Serve(p.listener)
-	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
+	fmt.Fprintln(tell, "client: watch at", p.url())
 	return nil
+}
+
+// url returns the address of the page, or "" without -view.
+func (p *livePage) url() string {
+	if p == nil {
+		return ""
+	}
+	return p.view.URL(p.listener.Addr())
 }
 
 // stay leaves the page open until ctx is done, which happens when the user interrupts: a turn may be over before anyone
@@ -50,7 +58,8 @@ func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	if p == nil || ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(tell, "client: the page stays; interrupt to end it")
+	fmt.Fprintln(tell, "client: the page stays at", p.url())
+	fmt.Fprintln(tell, "client: interrupt to end it")
 	<-ctx.Done()
 }
 

@@ -42,7 +42,7 @@ func TestView(t *testing.T) {
 	require.Contains(t, events.Text(), "steps", "the command that runs")
 
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	c.stderr.await(t, `client: the page stays; interrupt to end it\n`)
+	c.stderr.await(t, `client: the page stays at http://.*\nclient: interrupt to end it\n`)
 	require.Equal(t, http.StatusOK, get(url).StatusCode)
 	require.Contains(t, c.stdout.String(), "\n> exit code 0\n")
 	c.signal(os.Interrupt)

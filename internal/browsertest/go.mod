@@ -5,15 +5,15 @@ go 1.26.0
 require (
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
+	github.com/andybalholm/brotli v1.3.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/coder/websocket v1.8.15
+	github.com/evanw/esbuild v0.28.2
 	github.com/stretchr/testify v1.12.1
 )
 
 require (
-	github.com/andybalholm/brotli v1.3.0 // indirect
-	github.com/evanw/esbuild v0.28.2 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect

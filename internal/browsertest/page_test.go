@@ -404,7 +404,7 @@ func testKeyboard(t *testing.T, b *browser) {
 		"Skip to the terminal", "Show", "Follow the newest", "Notify of ends", "session-1", "serverunning",
 		"Copy the command", "Screen reader", "Find", "Copy", "Text", "Full screen", "Stop", "Output",
 	}, order)
-	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body')).boxShadow`), "the focus is seen")
+	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body'), '::after').boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
 	p.press(kb.PageUp)
 	p.until("!el.following && visible(part('.to-end'))")

@@ -27,11 +27,13 @@ type webkit struct {
 	first   string // the permanently open window
 }
 
-// startWebKit starts WebKit on its own display. It ends with the test, which is skipped if WebKit is missing.
+// startWebKit starts WebKit on its own display. It ends with the test. Without WebKit the test is skipped, or fails if
+// the environment requires it.
 func startWebKit(t *testing.T) *webkit {
 	driver, err1 := exec.LookPath("WebKitWebDriver")
 	xvfb, err2 := exec.LookPath("Xvfb")
 	if err1 != nil || err2 != nil {
+		require.Empty(t, os.Getenv("ACPTERM_REQUIRE_WEBKIT"), "there is no WebKitWebDriver or no Xvfb in PATH")
 		t.Skip("there is no WebKitWebDriver or no Xvfb in PATH")
 	}
 	dir, err := os.MkdirTemp("", "acpterm-webkit-")

@@ -16,7 +16,7 @@ import (
 func TestHelpFitsOnAScreen(t *testing.T) {
 	atRoot(t)
 	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./benchmarks", "./examples/agent",
-		"./mcpserver/cmd/acpterm-mcp",
+		"./benchmarks/mcp", "./mcpserver/cmd/acpterm-mcp",
 		"./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {
 		programs = append(programs, "./soak")

@@ -29,6 +29,7 @@ const kinds = {
 }
 
 const noOutput = 'No output.'
+const redraws = /\r(?!\n|$)|\x1b\[\d*A/ // what a progress bar writes, which expects that its line does not wrap
 const maxMatches = 1000 // counted by a search
 const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
@@ -53,6 +54,7 @@ class AcpTerminal extends HTMLElement {
   #tried = false // the connection has been open or has failed
   #written = false // output has been written
   #send = null // sends typed text to the current src
+  #wrapChosen = false // by the user, for all terminals
   #resizer = null // of the current src
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
   #named = null // the number of a row, and the name of its session
@@ -369,6 +371,7 @@ class AcpTerminal extends HTMLElement {
       if (full) navigator.keyboard?.lock?.(['Escape']).catch(() => {}) // for the command; a long press leaves
     })
     on(p.wrap, 'click', () => {
+      this.#wrapChosen = true
       p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
       this.#fit()
     })
@@ -464,6 +467,7 @@ class AcpTerminal extends HTMLElement {
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
     this.#online = this.#tried = this.#paused = this.#written = false
+    if (!this.#wrapChosen) p.wrap.setAttribute('aria-pressed', 'true')
     this.#size = null
     p.keys.element.hidden = true
     p.cut.hidden = true
@@ -481,6 +485,7 @@ class AcpTerminal extends HTMLElement {
     if (!this.#xterm?.element) return
     const { screen, wrap } = this.#parts
     if (this.#size) this.#askSize()
+    screen.classList.toggle('fills', !!this.#size)
     const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
     wrap.hidden = !narrow || screen.classList.contains('unused')
   }
@@ -666,6 +671,10 @@ class AcpTerminal extends HTMLElement {
       text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY the note would spoil the screen
     }
     this.#written = true
+    if (!this.#wrapChosen && this.#kind === 'pipe' && redraws.test(text) && this.#parts.wrap.getAttribute('aria-pressed') === 'true') {
+      this.#parts.wrap.setAttribute('aria-pressed', 'false')
+      this.#fit()
+    }
     const xterm = this.#xterm
     return new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })

@@ -7,6 +7,7 @@ const scrollbarWidth = 14
 // A PTY is scaled to its pane, between these font sizes. If it is still too large, the pane scrolls.
 const minFontSize = 9
 const maxFontSize = 20
+const borders = 2
 
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
@@ -27,10 +28,10 @@ export function fit(xterm, pane, size, wrap) {
   xterm.options.fontSize = fontSize()
   const { width, height } = cell(xterm)
   const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth) / (size.columns * width)
-  const byHeight = fontSize() * pane.offsetHeight / (size.rows * height)
+  const byHeight = fontSize() * (pane.offsetHeight - borders) / (size.rows * height)
   const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
   const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
-  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth || size.rows * cell(xterm).height > pane.offsetHeight
+  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth || size.rows * cell(xterm).height > pane.offsetHeight - borders
   let font = Math.max(minFontSize, Math.floor(best))
   xterm.options.fontSize = font
   while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
@@ -45,7 +46,7 @@ export function sizeOf(xterm, pane) {
   const { width, height } = cell(xterm)
   return {
     columns: Math.min(maxSize, Math.max(20, Math.floor((pane.offsetWidth - scrollbarWidth) / width))),
-    rows: Math.min(maxSize, Math.max(5, Math.floor(pane.offsetHeight / height))),
+    rows: Math.min(maxSize, Math.max(5, Math.floor((pane.offsetHeight - borders) / height))),
   }
 }
 

@@ -1,0 +1,259 @@
+package main
+
+// This file keeps the last rows of the user's terminal up to date while commands run: one for each command, with its
+// unfinished line or else its command line, and how long it has been running. Text is printed above these rows. They
+// are removed before questions and at the end, and nothing of them stays.
+//
+// The cursor rests, hidden, at the beginning of the first of these rows. If the user changes the size of the terminal,
+// the terminal may break the rows again, but the cursor stays there, so everything below it can be erased. The rows are
+// redrawn ten times per second if they have changed.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+const (
+	refresh     = 100 * time.Millisecond
+	mostRunning = 6  // rows for commands; one more says how many others are running
+	mostFooter  = 3  // rows that the address of the page may take
+	timeWidth   = 30 // terminals with fewer columns show no times
+)
+
+// Sequences for the user's terminal.
+const (
+	eraseBelow = "\x1b[J"
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	noWrap     = "\x1b[?7l" // cut rows that are too long because the terminal has just become smaller
+	wrap       = "\x1b[?7h"
+)
+
+// live holds the rows of running commands. screen.printing guards its fields.
+type live struct {
+	terminal *os.File         // nil if running commands have no rows
+	running  []*shownTerminal // oldest first
+	page     string           // the address of the live page, or ""
+	drawn    bool
+	open     []byte // the row of an unfinished line of the agent's, above the other rows
+	shown    []byte // the rows as last drawn
+	stop     chan struct{}
+	echo     func()  // shows the user's keys again
+	typist   *typist // or nil if no keys are read
+	attended bool    // the user can type into commands on a PTY
+
+	answering bool // a line is still being read that a withdrawn question began
+
+	columns, rows int // the terminal's size when they were last drawn
+}
+
+// wantLive reports whether running commands have rows at the bottom of out.
+func wantLive(out *os.File) bool {
+	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == "" &&
+		enableColours(out)
+}
+
+// goLive gives running commands rows at the bottom of the terminal. The screen must print to it.
+func (s *screen) goLive(terminal *os.File) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.terminal = terminal
+	onSuspend(func() {
+		s.printing.Lock()
+		defer s.printing.Unlock()
+		s.hideRows()
+	}, func() {
+		s.printing.Lock()
+		defer s.printing.Unlock()
+		s.showRows()
+	})
+}
+
+// setPage sets the address of the live page, or "". It is shown in the last row and with questions.
+func (s *screen) setPage(url string) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.page = url
+}
+
+// pageLine returns a line with the address of the live page, or "".
+func (s *screen) pageLine(prefix string) string {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	if s.page == "" {
+		return ""
+	}
+	return prefix + "watch at " + s.page + "\n"
+}
+
+// begin adds a running command.
+func (s *screen) begin(t *shownTerminal) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.running = append(s.running, t)
+	if t.pty != nil && s.typist == nil {
+		s.hideRows() // they return with a reader of keys
+	}
+	s.showRows()
+}
+
+// showRows shows the rows, or redraws them.
+func (s *screen) showRows() {
+	if s.terminal == nil || s.holding || s.over.Load() || len(s.running) == 0 {
+		return
+	}
+	if !s.drawn {
+		s.endLines()
+		s.startTypist()
+		s.echo = s.hideTyping()
+		s.stop = make(chan struct{})
+		go s.refreshRows(s.stop)
+		s.drawn, s.open = true, s.open[:0]
+		s.terminal.WriteString(hideCursor)
+	}
+	s.terminal.Write(s.appendRows([]byte(eraseBelow)))
+}
+
+// hideTyping keeps the terminal from showing the user's keys. If a command is on a PTY, each key is read at once.
+func (s *screen) hideTyping() (undo func()) {
+	if s.typist != nil {
+		return awaitKeys(s.typist.tty)
+	}
+	return hideTyping(s.terminal)
+}
+
+// hideRows removes the rows. The agent's unfinished line stays.
+func (s *screen) hideRows() {
+	if !s.drawn {
+		return
+	}
+	s.drawn = false
+	close(s.stop)
+	s.echo()
+	s.terminal.WriteString(eraseBelow + string(s.open) + showCursor)
+	s.open = s.open[:0]
+}
+
+// refreshRows redraws the rows when they change, until stop is closed.
+func (s *screen) refreshRows(stop <-chan struct{}) {
+	ticks := time.NewTicker(refresh)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticks.C:
+		}
+		s.printing.Lock()
+		if s.drawn && !s.over.Load() {
+			s.redraw()
+		}
+		s.printing.Unlock()
+	}
+}
+
+// redraw draws the rows if they have changed.
+func (s *screen) redraw() {
+	before, columns, rows := bytes.Clone(s.shown), s.columns, s.rows
+	drawn := s.appendRows([]byte(eraseBelow))
+	if columns != s.columns || rows != s.rows {
+		for _, t := range s.running {
+			if t.pty != nil {
+				t.resizePTY(s.ptySize())
+			}
+		}
+	}
+	if columns != s.columns || rows != s.rows || !bytes.Equal(before, s.shown) {
+		s.terminal.Write(drawn)
+	}
+}
+
+// appendRows appends the rows, and moves the cursor to the beginning of the first.
+func (s *screen) appendRows(to []byte) []byte {
+	s.columns, s.rows = 80, 24
+	if columns, rows, err := term.GetSize(int(s.terminal.Fd())); err == nil && columns > 0 && rows > 0 {
+		s.columns, s.rows = columns, rows
+	}
+	rows := [][]byte{}
+	if len(s.open) > 0 {
+		rows = append(rows, s.open)
+	}
+	most := min(mostRunning, max(1, s.rows-len(rows)-mostFooter-2))
+	first := max(0, len(s.running)-most) // the newest commands are the most interesting
+	for _, t := range s.running[first:] {
+		rows = append(rows, t.row(s.columns-1))
+	}
+	if first > 0 {
+		rows = append(rows, fmt.Appendf(nil, "client: %d more are running", first))
+	}
+	if hint := s.typingHint(); hint != "" {
+		row, _ := appendStart(nil, hint, 0, s.columns-1)
+		rows = append(rows, row)
+	}
+	if s.page != "" {
+		rows = append(rows, breakRows("client: watch at "+s.page, s.columns-1)...)
+	}
+	rows = rows[:min(len(rows), max(1, s.rows-1))]
+	s.shown = append(s.shown[:0], bytes.Join(rows, []byte("\n"))...)
+	to = append(append(append(to, noWrap...), s.shown...), wrap...)
+	to = append(to, '\r')
+	if len(rows) > 1 {
+		to = fmt.Appendf(to, "\x1b[%dA", len(rows)-1)
+	}
+	return to
+}
+
+// row describes the running command in at most as many columns.
+func (t *shownTerminal) row(columns int) []byte {
+	prefix, text := t.name+" | ", t.unfinished
+	if text == "" {
+		prefix, text = t.name+" $ ", t.command
+	}
+	passed := ""
+	if columns >= timeWidth {
+		passed = " " + inWords(time.Since(t.began).Truncate(time.Second))
+	}
+	row := append([]byte(nil), t.screen.paint(prefix)...)
+	row, end := appendStart(row, text, len(prefix), columns-len(passed))
+	row = append(row, strings.Repeat(" ", max(0, columns-len(passed)-end))...)
+	return append(row, passed...)
+}
+
+// appendStart appends as much of a line as fits before a column, and returns the column where it ends.
+func appendStart(to []byte, line string, column, most int) (row []byte, end int) {
+	colours := false
+	for size := 0; line != ""; line = line[size:] {
+		if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
+			to, colours = append(to, line[:size]...), true
+			continue
+		}
+		var r rune
+		if r, size = utf8.DecodeRuneInString(line); r == '\t' {
+			r = ' '
+		}
+		if column += columns(r, column); column > most {
+			column -= columns(r, column)
+			break
+		}
+		to = utf8.AppendRune(to, r)
+	}
+	if colours {
+		to = append(to, noColours...)
+	}
+	return to, column
+}
+
+// breakRows breaks ASCII text into rows.
+func breakRows(text string, columns int) (rows [][]byte) {
+	for row := range slices.Chunk([]byte(text), max(1, columns)) {
+		rows = append(rows, row)
+	}
+	return rows[:min(len(rows), mostFooter)]
+}

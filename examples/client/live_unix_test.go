@@ -1,0 +1,237 @@
+//go:build linux || darwin || freebsd
+
+package main
+
+// The rows of running commands, as a terminal shows them.
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+func init() {
+	parts["progress"] = playProgress
+	parts["agent-that-runs-many"] = func(args []string) { play(runMany(args)) }
+}
+
+// playProgress prints TEXT before each of the files is there, and then ends.
+func playProgress(args []string) {
+	for i := 0; i < len(args); i += 2 {
+		os.Stdout.WriteString(args[i])
+		if i+1 < len(args) {
+			awaitFile(args[i+1])
+		}
+	}
+}
+
+// runMany runs so many commands at once that print a text and wait for a file. It talks meanwhile.
+func runMany(args []string) script {
+	return func(a *scripted) string {
+		var all []acpterm.TerminalRequest
+		n := len(args[0])
+		for i := range n {
+			all = append(all, a.create("progress", fmt.Sprintf("line %d\n%d%%", i+1, i+1), args[1], "\rdone  \n"))
+			a.awaitOutput(all[i])
+		}
+		a.say("I am talking")
+		awaitFile(args[1] + ".more")
+		a.say(" to you,\nand I go on")
+		for _, ref := range all {
+			a.call(acpterm.MethodWaitForExit, ref, nil)
+			a.call(acpterm.MethodRelease, ref, nil)
+		}
+		a.say(" at the end\n")
+		return "end_turn"
+	}
+}
+
+// A progress bar overwrites the row of its command, and the last state is printed once; also on a narrow terminal.
+func TestProgressBarHasOneRow(t *testing.T) {
+	for _, columns := range []int{40, 80, 200} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			goOn, create := file(t)
+			bar := "\r日本 [" + strings.Repeat("#", columns) + "]"
+			w := openWindow(t, columns, 12, nil, part("agent-that-looks", "progress",
+				"start\n\x1b[31m0%"+bar, goOn, "\r\x1b[K50%", goOn+".2", "\r\x1b[K100%\n"), "-prompt", "x")
+			w.await(`(?m)^\[1\] \| 日本 \[#+ 0 s|^\[1\] \| 日本 \[#+ \d+ s`)
+			require.Zero(t, count(w.rows(), "] | 0%"))
+			create()
+			w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+			require.True(t, w.emulator.CursorHidden())
+			require.NoError(t, os.WriteFile(goOn+".2", nil, 0o600))
+			rows := w.exit(exitTurnEnded)
+			require.Equal(t, 1, count(rows, "100%"), "%q", rows)
+			require.Zero(t, count(rows, "50%")+count(rows, "日本"), "%q", rows)
+			require.Equal(t, 1, count(rows, "[1] = exited 0 in "), "%q", rows)
+		})
+	}
+}
+
+// count returns the number of rows with a text, except those of the agent.
+func count(rows []string, text string) (n int) {
+	for _, row := range rows {
+		if strings.Contains(row, text) && !strings.Contains(row, " $ ") && !strings.HasPrefix(row, "> ") {
+			n++
+		}
+	}
+	return n
+}
+
+// Commands that run at once have a row each, below all text. Nothing of these rows stays, though the size changes.
+func TestRowsOfRunningCommands(t *testing.T) {
+	for _, columns := range []int{40, 80, 200} {
+		for _, many := range []int{2, 9} {
+			t.Run(fmt.Sprint(columns, " ", many), func(t *testing.T) {
+				t.Parallel()
+				goOn, create := file(t)
+				w := openWindow(t, columns, 24, nil, part("agent-that-runs-many", strings.Repeat("x", many), goOn), "-prompt", "x")
+				w.await(fmt.Sprintf(`(?m)^> I am talking(\n.*)*^\[%d\] \| %d%% +\d+ s$`, many, many))
+				if many > mostRunning {
+					w.await(`(?m)^client: 3 more are running$`)
+				}
+				require.NoError(t, os.WriteFile(goOn+".more", nil, 0o600))
+				w.await(`(?m)^> I am talking to you,\n> and I go on\n\[\d\] \| \d% +\d+ s$`)
+				for _, size := range [][2]int{{columns - 8, 24}, {columns + 40, 24}, {columns - 5, 24}, {columns, 24}} {
+					w.resize(size[0], size[1])
+					w.await(fmt.Sprintf(`(?m)^\[%d\] \| %d%% {%d}\d+ s$`, many, many, size[0]-len("[1] | 1%0 s")-1))
+				}
+				create()
+				rows := w.exit(exitTurnEnded)
+				require.Equal(t, many, count(rows, "exited 0 in "))
+				require.Equal(t, many, count(rows, "done"), "%q", rows)
+				require.Zero(t, count(rows, "%")+count(rows, "are running"), "%q", rows)
+				text := strings.Join(rows, "\n")
+				require.Contains(t, text, "> I am talking to you,\n> and I go on")
+				require.Contains(t, text, ">  at the end")
+			})
+		}
+	}
+}
+
+// What NO_COLOR, TERM and CI ask for are plain lines.
+func TestPlainLinesOnATerminal(t *testing.T) {
+	for _, variable := range []string{"NO_COLOR=1", "TERM=dumb", "CI=true"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Parallel()
+			w := openWindow(t, 80, 24, []string{variable}, part("agent-that-looks", "progress", "\x1b[31mred\n10%\r20%\n"), "-prompt", "x")
+			rows := w.exit(exitTurnEnded)
+			require.Equal(t, 1, count(rows, "[1] | red"))
+			require.Equal(t, 1, count(rows, "[1] | 20%"))
+			for chunk := range w.Follow(t.Context(), 0) {
+				if variable != "CI=true" { // which has colours
+					require.NotContains(t, chunk.Raw, "\x1b")
+				}
+				require.NotContains(t, chunk.Raw, hideCursor)
+			}
+		})
+	}
+}
+
+// In a pipe, the last state of a progress bar is printed when the line ends.
+func TestProgressBarInAPipe(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, part("agent-that-looks", "progress", "0%\r50%\r100%\nnext\rn\b"), "-prompt", "x")
+	c.exit(exitTurnEnded)
+	require.Contains(t, c.stdout.String(), "\n[1] | 100%\n[1] | next\n[1] = exited 0 in ")
+	require.NotContains(t, c.stdout.String(), "50%\n")
+	require.NotContains(t, c.stdout.String(), "\x1b")
+}
+
+// The rows go away when the user suspends the client, and come back.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	goOn, create := file(t)
+	w := openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
+	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	pid := w.Info().PID
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTSTP))
+	w.until(func() bool { return !w.emulator.CursorHidden() }, "with a cursor")
+	require.NotContains(t, w.emulator.String(), "] | 50%")
+	require.Eventually(t, func() bool { return isStopped(pid) }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	create()
+	require.Equal(t, 1, count(w.exit(exitTurnEnded), "100%"))
+}
+
+// isStopped reports whether a process is stopped. Where there is no /proc, the answer is yes.
+func isStopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") T ")
+}
+
+// While commands run, what the user types is not shown, because it would be among their rows.
+func TestTypedWhileCommandsRun(t *testing.T) {
+	t.Parallel()
+	goOn, create := file(t)
+	w := openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
+	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	w.press("typed\ntyped\n")
+	create()
+	require.NotContains(t, strings.Join(w.exit(exitTurnEnded), "\n"), "typed")
+}
+
+// The address of the page is below the running commands, with questions, and at the end.
+func TestTheAddressOfThePageStaysInSight(t *testing.T) {
+	for _, columns := range []int{40, 80, 200} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			goOn, create := file(t)
+			w := openWindow(t, columns, 40, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"),
+				"-view", "127.0.0.1:0", "-ask", "-prompt", "x")
+			w.await(`(?m)^\? watch at http:(.*\n)+\? Run (.*\n)*.*never:`)
+			w.press("y\r")
+			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: watch at http:`)
+			create()
+			w.await(`(?m)^client: the page stays at http:`)
+			w.press("\x03")
+			rows := w.exit(exitTurnEnded)
+			require.Equal(t, 2, count(rows, " at http:")-count(rows, "? watch"), "%q", rows)
+		})
+	}
+}
+
+// However the client ends, the terminal shows again what the user types, and its cursor.
+func TestTheTerminalIsAsBefore(t *testing.T) {
+	for name, play := range map[string]func(w *window, create func()){
+		"at the end":   func(w *window, create func()) { create() },
+		"interrupted":  func(w *window, create func()) { w.press("\x03"); w.await("cancelling"); w.press("\x03") },
+		"while typing": func(w *window, create func()) { w.press("t"); w.await("typing into"); create() },
+		"left while typing": func(w *window, create func()) {
+			w.press("t")
+			w.await("typing into")
+			children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.Info().PID))
+			if err != nil {
+				create() // where there is no /proc
+				return
+			}
+			var client int
+			fmt.Sscan(string(children), &client)
+			require.NoError(w.t, syscall.Kill(client, syscall.SIGHUP))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			goOn, create := file(t)
+			command := append([]string{"sh", "-c", `trap : INT; "$@"; stty -a`, "sh"},
+				clientCommand(part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-pty", "-prompt", "x")...)
+			w := openWindowWith(t, 120, 30, nil, command)
+			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: t types into \[1\]`)
+			play(w, create)
+			text := strings.Join(w.exit(exitTurnEnded), "\n")
+			require.Regexp(t, `(?m)(^| )isig `, text)
+			require.Regexp(t, `(?m)(^| )icanon `, text)
+			require.Regexp(t, `(?m)(^| )echo `, text)
+			require.Regexp(t, `(?m)(^| )icrnl `, text)
+		})
+	}
+}

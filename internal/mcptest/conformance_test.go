@@ -1,0 +1,113 @@
+package mcptest
+
+// The official conformance suite: the scenarios for servers of MCP 2025-11-25, the newest version that mcpserver speaks
+// over HTTP. Most of them call tools that only a server made for the suite has.
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// applicable lists the scenarios that mcpserver must pass. The last three are about methods that the Go SDK answers
+// although mcpserver does not advertise them.
+var applicable = []string{
+	"server-initialize", "server-session-lifecycle", "server-sse-multiple-streams", "dns-rebinding-protection", "ping",
+	"tools-list", "logging-set-level", "prompts-list", "resources-list",
+}
+
+// inapplicable lists the other scenarios, each with the reason that its failed check or warning gives.
+var inapplicable = map[string]string{
+	"tools-call-simple-text":        `unknown tool "test_simple_text"`,
+	"tools-call-image":              `unknown tool "test_image_content"`,
+	"tools-call-audio":              `unknown tool "test_audio_content"`,
+	"tools-call-embedded-resource":  `unknown tool "test_embedded_resource"`,
+	"tools-call-mixed-content":      `unknown tool "test_multiple_content_types"`,
+	"tools-call-with-logging":       `unknown tool "test_tool_with_logging"`,
+	"tools-call-error":              `unknown tool "test_error_handling"`,
+	"tools-call-with-progress":      `unknown tool "test_tool_with_progress"`,
+	"tools-call-sampling":           `unknown tool "test_sampling"`,
+	"tools-call-elicitation":        `unknown tool "test_elicitation"`,
+	"elicitation-sep1034-defaults":  `unknown tool "test_elicitation_sep1034_defaults"`,
+	"elicitation-sep1330-enums":     `unknown tool "test_elicitation_sep1330_enums"`,
+	"json-schema-2020-12":           "Tool 'json_schema_2020_12_tool' not found",
+	"server-sse-polling":            "This is recommended", // warnings only: it calls test_reconnection
+	"completion-complete":           `method not found: "completion/complete"`,
+	"resources-read-text":           "Resource not found",
+	"resources-read-binary":         "Resource not found",
+	"resources-templates-read":      "Resource not found",
+	"resources-subscribe":           `method not found: "resources/subscribe"`,
+	"resources-unsubscribe":         `method not found: "resources/subscribe"`,
+	"prompts-get-simple":            `unknown prompt "test_simple_prompt"`,
+	"prompts-get-with-args":         `unknown prompt "test_prompt_with_arguments"`,
+	"prompts-get-embedded-resource": `unknown prompt "test_prompt_with_embedded_resource"`,
+	"prompts-get-with-image":        `unknown prompt "test_prompt_with_image"`,
+}
+
+// suiteCheck is a check of a scenario.
+type suiteCheck struct {
+	ID           string `json:"id"`
+	Status       string `json:"status"`
+	ErrorMessage string `json:"errorMessage"`
+}
+
+func TestConformance(t *testing.T) {
+	e := newEnvironment(t)
+	entry := newHost(t, t.TempDir(), `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
+	p := newProxy(t, entry.URL, entry.Headers[0].Value)
+	results := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), e.node, "--import", "./node20.mjs",
+		"node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
+		"--url", p.url, "--requirements", "2025-11-25", "--output-dir", results)
+	cmd.Dir = e.clients
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err, "scenarios that are not applicable fail")
+	scenarios := readResults(t, results)
+	require.Len(t, scenarios, len(applicable)+len(inapplicable), "%s", out)
+	for name, checks := range scenarios {
+		reason, ok := inapplicable[name]
+		require.True(t, ok || slices.Contains(applicable, name), "%s is not listed", name)
+		passed, failed := 0, 0
+		for _, c := range checks {
+			switch c.Status {
+			case "SUCCESS":
+				passed++
+			case "FAILURE", "WARNING":
+				failed++
+				require.NotEmpty(t, reason, "%s: %s: %s", name, c.ID, c.ErrorMessage)
+				require.Contains(t, c.ErrorMessage, reason, "%s: %s", name, c.ID)
+			}
+		}
+		require.Equal(t, ok, failed > 0, "%s passes although it is listed as inapplicable", name)
+		if !ok {
+			require.NotZero(t, passed, "%s: no check has passed", name)
+		}
+		t.Logf("%s: %d checks passed; %s", name, passed, reason)
+	}
+}
+
+var timestamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[-\dTZ]*$`)
+
+// readResults returns the checks of all scenarios.
+func readResults(t *testing.T, dir string) map[string][]suiteCheck {
+	t.Helper()
+	scenarios := make(map[string][]suiteCheck)
+	found, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, scenario := range found {
+		data, err := os.ReadFile(filepath.Join(dir, scenario.Name(), "checks.json"))
+		require.NoError(t, err)
+		var checks []suiteCheck
+		require.NoError(t, json.Unmarshal(data, &checks))
+		name := strings.TrimPrefix(timestamp.ReplaceAllString(scenario.Name(), ""), "server-")
+		scenarios[name] = checks
+	}
+	return scenarios
+}

@@ -1,6 +1,6 @@
 package main
 
-// This file draws bars: the header, and the first line of each pane, which says what runs, for whom, and since when.
+// This file draws bars: the header, and the first line of each pane with the command, its conversation, state and time.
 
 import (
 	"fmt"

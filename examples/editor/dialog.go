@@ -90,7 +90,7 @@ func (d *dialog) readOn() bool {
 	return true
 }
 
-// first returns the first choice that is shown.
+// first returns the index of the first visible choice.
 func (d *dialog) first() int { return min(max(0, d.selected-d.shown/2), len(d.Choices)-d.shown) }
 
 // view draws the dialog. others is the number of waiting dialogs.

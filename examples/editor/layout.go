@@ -6,7 +6,7 @@ package main
 const (
 	tailCount = 2   // lines of a running command whose pane is not open
 	openLines = 6   // minimum of the open pane before others get lines
-	wideWidth = 160 // of a window in which the conversation is beside the panes
+	wideWidth = 160 // of windows with the conversation beside the panes
 
 	commandBytes = 1000 // of a command in a title
 )

@@ -39,7 +39,7 @@ func (m *model) cursor() *tea.Cursor {
 		}
 		return tea.NewCursor(dialogMargin+1, prompt-1-d.shown+d.selected-d.first())
 	}
-	// The input's Cursor is wrong for wide characters and for text that is scrolled. Its drawn one, in reverse, is right.
+	// The input's Cursor ignores wide characters and scrolling. The cursor that it draws, in reverse, does not.
 	drawn := m.input
 	drawn.SetVirtualCursor(true)
 	before, _, _ := strings.Cut(drawn.View(), "\x1b[7m")

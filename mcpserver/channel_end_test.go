@@ -148,6 +148,10 @@ func TestACPEndsInAnyOrder(t *testing.T) {
 		require.NoError(t, f.server.Close())
 		require.Empty(t, f.manager.Terminals())
 		require.Zero(t, f.manager.Stats().Sessions)
-		require.Empty(t, f.listener.entries)
+		require.Eventually(t, func() bool { // the Channel ends by itself, too
+			f.listener.mu.Lock()
+			defer f.listener.mu.Unlock()
+			return len(f.listener.entries) == 0
+		}, 10*time.Second, time.Millisecond)
 	}
 }

@@ -142,7 +142,7 @@ func TestErrorsTellTheNextStep(t *testing.T) {
 		require.Contains(t, fails(t, s, "run", arguments), want)
 	}
 	call[commandResult](t, s, "run", object{"command": "true"})
-	require.Contains(t, fails(t, s, "run", object{"command": "true"}), "release the commands that you no longer need")
+	require.Contains(t, fails(t, s, "run", object{"command": "true"}), "Release the commands that you no longer need")
 }
 
 func TestManyCommandsAtOnce(t *testing.T) {

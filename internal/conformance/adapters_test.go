@@ -111,7 +111,7 @@ func TestAdapters(t *testing.T) {
 	if os.Getenv(adaptersVariable) == "" {
 		t.Skipf("it downloads 400 MB from npm: %s=1 has it run", adaptersVariable)
 	}
-	bin := installAdapters(t)
+	bin := npmInstall(t, "testdata/adapters")
 	for _, a := range adapters {
 		t.Run(a.program, func(t *testing.T) { a.test(t, bin, "") })
 		// Some clients do not advertise it; the adapters send terminal_output to them.
@@ -119,19 +119,26 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// installAdapters returns the directory with the adapters' programs, including Node.js if the lock file has it.
-func installAdapters(t *testing.T) (bin string) {
+// npmInstall installs what the lock file in a directory names, and returns the directory of its programs, including
+// Node.js if the lock file has it. Install scripts run only for the named packages.
+func npmInstall(t *testing.T, locked string, scripts ...string) (bin string) {
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata/adapters", name))
+		text, err := os.ReadFile(filepath.Join(locked, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	npm := exec.CommandContext(t.Context(), "npm", "ci",
-		"--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund")
-	npm.Dir = dir
-	out, err := npm.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	npm := func(arguments ...string) {
+		cmd := exec.CommandContext(t.Context(), "npm", arguments...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	// npm ci refuses a lock file that lacks the packages for other systems, which not every registry has.
+	npm("install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund")
+	if len(scripts) > 0 {
+		npm(append([]string{"rebuild"}, scripts...)...)
+	}
 	return filepath.Join(dir, "node_modules", ".bin")
 }
 

@@ -11,7 +11,7 @@
 // another, unless -variable says otherwise.
 //
 // Messages are on standard error, which agents usually log. When standard input ends, or after an interrupt, the
-// program kills the commands that still run, and exits with
+// program kills the commands that still run: after an interrupt, they have 50 ms to end by themselves. It exits with
 //
 //	0    the agent ended the session
 //	1    an error
@@ -27,6 +27,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -69,6 +70,10 @@ func main() {
 // say prints a message. It may quote the agent, or a remote machine.
 func say(text string) { fmt.Fprintln(os.Stderr, "acpterm-mcp: "+display.Visible(text, 4<<10)) }
 
+// interruptGrace is how long commands may take to end after an interrupt. Claude Code sends SIGTERM 100 ms after
+// SIGINT, and Codex SIGKILL 150 ms after SIGTERM, which would leave the commands behind.
+const interruptGrace = 50 * time.Millisecond
+
 // run serves one MCP session on standard input and output. When it returns, nothing that it started is left.
 func run(opts options) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -76,9 +81,8 @@ func run(opts options) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		<-signals
+		<-signals // the others are ignored, because agents soon send a second one
 		cancel(errInterrupted)
-		signal.Reset() // a second signal ends this process at once
 	}()
 	far, err := connect(ctx, &opts)
 	if err != nil {
@@ -93,6 +97,11 @@ func run(opts options) error {
 	if err != nil {
 		return errors.Join(err, finish())
 	}
+	hurry := context.AfterFunc(ctx, func() {
+		time.Sleep(interruptGrace)
+		m.Close()
+	})
+	defer hurry()
 	page, err := servePage(opts.view, m, opts.roots[0])
 	if err != nil {
 		return errors.Join(err, m.Close(), finish())

@@ -377,6 +377,13 @@ func testSignal(t *testing.T, sig syscall.Signal) {
 	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
 	require.Contains(t, text, "matched: up")
 	require.NoError(t, cmd.Process.Signal(sig))
+	go func() { // agents send several signals
+		for range time.Tick(time.Millisecond) {
+			if cmd.Process.Signal(syscall.SIGTERM) != nil {
+				return
+			}
+		}
+	}()
 	var exit *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &exit)
 	s.Close()

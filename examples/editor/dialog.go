@@ -1,8 +1,8 @@
 package main
 
-// This file has the dialog on the screen. Keys typed for something else must not answer it. So it begins at a choice
-// that allows nothing, and only Enter answers it. Enter on a choice that allows something shows the rest of the text
-// first.
+// This file has the dialog on the screen: a box below the panes. Keys typed for something else must not answer it. So
+// it begins at a choice that allows nothing, and only Enter answers it. Enter on a choice that allows something shows
+// the rest of the text first.
 
 import (
 	"fmt"
@@ -11,7 +11,11 @@ import (
 
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
+
+// dialogMargin is the number of columns of the box on each side of its text.
+const dialogMargin = 2
 
 // dialog is a Dialog on the screen, or waiting for it.
 type dialog struct {
@@ -20,6 +24,7 @@ type dialog struct {
 	selected int // index in Choices, or -1
 	shown    int // number of Choices that fit
 	full     bool
+	width    int // of the box
 	text     viewport.Model
 }
 
@@ -34,6 +39,8 @@ func (d *dialog) resize(width, most int) int {
 	if d.full {
 		text = d.Full
 	}
+	d.width = width
+	width = max(1, width-2*dialogMargin)
 	lines := fold(strings.Split(strings.TrimSuffix(text, "\n"), "\n"), width)
 	d.shown = min(len(d.Choices), max(2, most/2))
 	rest := d.shown + 2 // title and hint
@@ -56,7 +63,7 @@ func (d *dialog) key(key string) (answered bool) {
 		d.text.PageDown()
 	case "end":
 		d.full = d.Full != ""
-		d.resize(d.text.Width(), 0)
+		d.resize(d.width, 0)
 		d.text.GotoBottom()
 	case "enter":
 		if d.selected < 0 || d.Choices[d.selected].Allows && d.readOn() {
@@ -75,7 +82,7 @@ func (d *dialog) readOn() bool {
 		d.text.PageDown()
 	case d.Full != "" && !d.full:
 		d.full = true
-		d.resize(d.text.Width(), 0) // the next refresh makes it fit
+		d.resize(d.width, 0) // the next refresh makes it fit
 		d.text.GotoTop()
 	default:
 		return false
@@ -83,27 +90,37 @@ func (d *dialog) readOn() bool {
 	return true
 }
 
+// first returns the index of the first visible choice.
+func (d *dialog) first() int { return min(max(0, d.selected-d.shown/2), len(d.Choices)-d.shown) }
+
 // view draws the dialog. others is the number of waiting dialogs.
 func (d *dialog) view(s styles, others int) string {
-	title := " " + d.Title
+	title := d.Title
 	if others > 0 {
 		title += fmt.Sprintf(" (%d more after this)", others)
 	}
-	width := d.text.Width()
-	lines := []string{s.alert.Width(width).Render(cut(title, width)), d.text.View()}
-	first := min(max(0, d.selected-d.shown/2), len(d.Choices)-d.shown)
-	for i, choice := range d.Choices[first : first+d.shown] {
-		line := cut("   "+choice.Label, width)
-		if first+i == d.selected {
-			line = s.selected.Render(cut(" ▸ "+choice.Label+" ", width))
-		}
-		lines = append(lines, line)
-	}
-	hint := fmt.Sprintf(" ↑↓ one of %d   Enter answer   Esc cancel the turn", len(d.Choices))
+	hint := fmt.Sprintf("↑↓ one of %d   Enter answer   Esc cancel the turn", len(d.Choices))
 	if !d.text.AtBottom() || d.Full != "" && !d.full {
-		hint = " There is more to read: PgDn, or End for all of it   ↑↓ choose   Enter answer"
+		hint = "More to read: PgDn, or End for all of it   ↑↓ choose   Enter answer"
 	}
-	return strings.Join(append(lines, s.faint.Render(cut(hint, width))), "\n")
+	border := func(left, text, right string) string {
+		text = cut(text, d.width-6)
+		line := strings.Repeat("─", d.width-5-ansi.StringWidth(text))
+		return s.ask.Render(left+"─ ") + s.ask.Bold(true).Render(text) + s.ask.Render(" "+line+right)
+	}
+	side := s.ask.Render("│")
+	lines := []string{border("╭", title, "╮")}
+	for line := range strings.SplitSeq(d.text.View(), "\n") {
+		lines = append(lines, side+" "+fill(line, d.text.Width())+" "+side)
+	}
+	for i, choice := range d.Choices[d.first() : d.first()+d.shown] {
+		line := fill("   "+choice.Label, d.text.Width()+2)
+		if d.first()+i == d.selected {
+			line = s.ask.Bold(true).Reverse(true).Render(fill(" ▸ "+choice.Label, d.text.Width()+2))
+		}
+		lines = append(lines, side+line+side)
+	}
+	return strings.Join(append(lines, border("╰", hint, "╯")), "\n")
 }
 
 // ask shows a dialog after the waiting ones.

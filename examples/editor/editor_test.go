@@ -53,6 +53,10 @@ func parts() map[string]func() {
 			fmt.Println("ready")
 			time.Sleep(time.Hour)
 		},
+		"tail": func() { // the last line is wide and long
+			fmt.Print("gone\n", strings.Repeat("進", 150), "\n\n")
+			time.Sleep(time.Hour)
+		},
 		"linger": func() {
 			fmt.Println("ready")
 			time.Sleep(time.Hour)

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
 	"github.com/acpterm/acpterm/display"
@@ -133,6 +134,9 @@ func (p program) run(options ...tea.ProgramOption) error {
 	model := newModel(screen, editor, p.dir)
 	model.agent, model.input.Placeholder = p.name()
 	model.additional = p.additional
+	if os.Getenv("NO_COLOR") != "" { // bubbletea accepts only 1 and true
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
 	screen.program = tea.NewProgram(model, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...)
 	slog.SetDefault(slog.New(slog.NewTextHandler(screen, nil)))
 	if url != "" {

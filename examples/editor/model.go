@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	"charm.land/bubbles/v2/viewport"
@@ -31,6 +32,7 @@ type model struct {
 	talk    transcript
 	lines   []string  // of talk, as last drawn
 	stale   bool      // lines is out of date
+	ticking bool      // a tickMsg will come
 	dialogs []*dialog // the first one is on the screen
 	panes   []*Pane
 	chosen  int // the open pane: 0 is the log, 1 is the first of panes
@@ -55,6 +57,7 @@ const (
 
 // These messages are the results of commands.
 type (
+	tickMsg   struct{} // a second has passed
 	openedMsg struct{ err error }
 	turnMsg   struct {
 		stopReason string
@@ -63,12 +66,11 @@ type (
 )
 
 func newModel(screen *screen, editor *Editor, dir string) *model {
-	m := &model{screen: screen, editor: editor, dir: dir, styles: newStyles(), state: starting,
+	m := &model{screen: screen, editor: editor, dir: dir, state: starting,
 		input: textinput.New(), talkView: viewport.New(), paneView: viewport.New()}
 	m.input.Prompt = "› "
-	look := m.input.Styles()
-	look.Cursor.Blink = false
-	m.input.SetStyles(look)
+	m.setStyles(true)
+	m.input.SetVirtualCursor(false)
 	m.input.Focus()
 	m.keys = map[string]func() tea.Cmd{
 		"ctrl+c":    func() tea.Cmd { return tea.Quit },
@@ -86,17 +88,35 @@ func newModel(screen *screen, editor *Editor, dir string) *model {
 	return m
 }
 
-// Init opens the session.
+// setStyles sets the styles for a dark or a light terminal.
+func (m *model) setStyles(dark bool) {
+	m.styles, m.stale = newStyles(dark), true
+	look := textinput.DefaultStyles(dark)
+	look.Cursor.Blink = false
+	look.Cursor.Color = nil
+	look.Focused.Placeholder = m.styles.quiet
+	look.Focused.Prompt = m.styles.call.Bold(true)
+	m.input.SetStyles(look)
+}
+
+// Init opens the session, and asks the terminal for its background. A terminal that does not answer is taken as dark.
 func (m *model) Init() tea.Cmd {
-	return func() tea.Msg { return openedMsg{m.conversation.Open(context.Background(), m.dir, m.additional...)} }
+	return tea.Batch(tea.RequestBackgroundColor, func() tea.Msg {
+		return openedMsg{m.conversation.Open(context.Background(), m.dir, m.additional...)}
+	})
 }
 
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height, m.stale = msg.Width, msg.Height, true
+		m.width, m.height = msg.Width, msg.Height
 		m.refresh()
+	case tea.BackgroundColorMsg:
+		m.setStyles(msg.IsDark())
+		m.refresh()
+	case tickMsg: // the durations have changed
+		m.ticking = false
 	case frameMsg:
 		m.screen.drawing.Store(false)
 		m.refresh()
@@ -119,7 +139,16 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.input, cmd = m.input.Update(msg)
 		}
 	}
-	return m, cmd
+	return m, tea.Batch(cmd, m.tick())
+}
+
+// tick sends a tickMsg after a second if durations are shown that change.
+func (m *model) tick() tea.Cmd {
+	if m.ticking || m.running() == 0 {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
 func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
@@ -226,13 +255,15 @@ func (m *model) refresh() {
 			m.paneView.GotoBottom()
 		}
 	}
+	old := m.layout.talkWidth
 	m.layout = m.newLayout()
 	m.input.SetWidth(max(1, m.width-ansi.StringWidth(m.input.Prompt)-1))
-	if m.stale {
-		m.lines, m.stale = m.talk.lines(m.styles, m.width, m.number), false
+	talkWidth, paneWidth := m.layout.talkWidth, m.layout.paneWidth
+	if m.stale || talkWidth != old {
+		m.lines, m.stale = m.talk.lines(m.styles, talkWidth, m.number), false
 	}
-	show(&m.talkView, m.lines, m.width, m.layout.talk)
-	show(&m.paneView, fold(outputLines(m.chosenText()), m.width), m.width, m.layout.open)
+	show(&m.talkView, m.lines, talkWidth, m.layout.talk)
+	show(&m.paneView, fold(outputLines(m.chosenText()), paneWidth), paneWidth, m.layout.open)
 }
 
 // show puts lines into a view.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
@@ -71,6 +72,22 @@ func (p *Pane) Text() (text string, missed int64) {
 
 // OfAgent reports whether the agent runs the command itself.
 func (p *Pane) OfAgent() bool { return p.terminal.Attached() }
+
+// Owner returns the name of the conversation that the command belongs to, safe to show.
+func (p *Pane) Owner() string { return p.conversation.Name() }
+
+// Duration returns how long the command has been running, or ran.
+func (p *Pane) Duration() time.Duration {
+	info := p.terminal.Info()
+	from, to := info.Started, info.Ended
+	if from.IsZero() { // the agent runs it, for instance
+		from = info.Created
+	}
+	if to.IsZero() {
+		to = time.Now()
+	}
+	return to.Sub(from)
+}
 
 // Command returns the command, safe to show, in at most the given number of bytes. The agent may name its own command
 // later.

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/vt"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -41,10 +40,11 @@ const (
 // markVariable is in the environment of all that a test starts.
 const markVariable = "ACPTERM_EDITOR_TEST"
 
-// terminal is the user's. It is 80 columns wide and has 24 lines.
+// terminal is the user's.
 type terminal struct {
 	*testing.T
 	emulator *vt.Emulator
+	program  *tea.Program
 	ended    chan error // what run returned
 
 	mu      sync.Mutex // over the emulator, but for what it is typed into and read from
@@ -60,19 +60,25 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runEditor runs the program with an agent, or the example agent. It has to be quit.
-func runEditor(t *testing.T, agent ...string) *terminal {
+// runEditor runs the program with an agent, or the example agent, in 80 columns and 24 lines. It has to be quit.
+func runEditor(t *testing.T, agent ...string) *terminal { return runEditorIn(t, 80, 24, nil, agent...) }
+
+// runEditorIn calls prepare with the emulator, unless it is nil.
+func runEditorIn(t *testing.T, width, height int, prepare func(*vt.Emulator), agent ...string) *terminal {
 	t.Setenv(markVariable, fmt.Sprint(t.Name(), os.Getpid())) // other test binaries may be running
-	term := &terminal{T: t, emulator: vt.NewEmulator(80, 24), ended: make(chan error, 1)}
+	term := &terminal{T: t, emulator: vt.NewEmulator(width, height), ended: make(chan error, 1)}
 	term.changed = sync.NewCond(&term.mu)
+	if prepare != nil {
+		prepare(term.emulator)
+	}
 	if len(agent) > 0 {
 		agent = append([]string{executable(t)}, agent...)
 	}
 	p := program{agent: agent, dir: t.TempDir(), tools: true, view: "127.0.0.1:0"}
 	go func() {
 		err := p.run(tea.WithInput(struct{ io.Reader }{term.emulator}), tea.WithOutput(term),
-			tea.WithWindowSize(80, 24),
-			tea.WithColorProfile(colorprofile.ANSI256), tea.WithEnvironment([]string{"TERM=xterm-256color"}))
+			tea.WithWindowSize(width, height), tea.WithEnvironment([]string{"TERM=xterm-256color", "TTY_FORCE=1"}),
+			func(p *tea.Program) { term.program = p })
 		term.emulator.InputPipe().(io.Closer).Close()
 		term.mu.Lock()
 		defer term.mu.Unlock()
@@ -92,17 +98,22 @@ func (t *terminal) press(keys string) {
 // await returns when the screen matches, and returns what it shows.
 func (t *terminal) await(pattern string) string {
 	t.Helper()
-	expr := regexp.MustCompile(pattern)
+	return t.awaitThat(pattern, regexp.MustCompile(pattern).MatchString)
+}
+
+// awaitThat returns when is reports true about what the screen shows. is may use the emulator.
+func (t *terminal) awaitThat(what string, is func(shown string) bool) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // far more than any test needs
 	defer cancel()
 	defer context.AfterFunc(ctx, t.changed.Broadcast)()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
-		if shown := t.emulator.String(); expr.MatchString(shown) {
+		if shown := t.emulator.String(); is(shown) {
 			return shown
 		}
-		require.False(t, t.over || ctx.Err() != nil, "it never showed %s, but:\n%s", pattern, t.emulator)
+		require.False(t, t.over || ctx.Err() != nil, "it never showed %s, but:\n%s", what, t.emulator)
 		t.changed.Wait()
 	}
 }
@@ -153,7 +164,7 @@ func TestAPromptRunsACommandInAPane(t *testing.T) {
 	term.press(executable(t) + " greet" + enter)
 	term.await(`The agent asks for permission(.|\n)*▸ reject once`)
 	term.press(up + enter)
-	shown := term.await(`✔ 1 finished, exit code 0 · (.|\n)*\nhello\n`) // without a second question
+	shown := term.await(`✔ 1 .*finished, exit code 0 · (.|\n)*\nhello\n`) // without a second question
 	require.Regexp(t, `\(completed\) \[1\](.|\n)*\nexit code 0\n`, term.await(`\nexit code 0\n`), shown)
 	term.quit()
 }
@@ -163,9 +174,9 @@ func TestACommandThatTheAgentRunsInAPane(t *testing.T) {
 	term.press("self: " + executable(t) + " stay" + enter)
 	term.await(`asks for permission`)
 	term.press(up + enter)
-	term.await(`● 1 the agent's, running · (.|\n)*\nready`)
+	term.await(`● 1 .*the agent's own · .*running · (.|\n)*\nready`)
 	term.press(ctrlX)
-	term.await(`● 1 the agent's, running \(the agent runs it and does not let it be stopped\)`)
+	term.await(`● 1 .*running \(the agent runs it and does not let it be stopped\)`)
 	term.quit()
 }
 
@@ -183,11 +194,11 @@ func TestStopPressedTwiceKills(t *testing.T) {
 	term.press(executable(t) + " stay" + enter)
 	term.await(`asks for permission`)
 	term.press(up + enter)
-	term.await(`● 1 running · (.|\n)*\nready`)
+	term.await(`● 1 .*running · (.|\n)*\nready`)
 	term.press(ctrlX)
-	term.await(`● 1 running \(stopping; again ends it at once\)`)
+	term.await(`● 1 .*running \(stopping; again ends it at once\)`)
 	term.press(ctrlX)
-	term.await(`✘ 1 killed, signal SIGKILL · `)
+	term.await(`✘ 1 .*killed, signal SIGKILL · `)
 	term.quit()
 }
 
@@ -205,7 +216,7 @@ func TestOutputDoesNotSteerTheTerminal(t *testing.T) {
 	term.press(executable(t) + " steer" + enter)
 	term.await(`asks for permission`)
 	term.press(up + enter)
-	term.await(`✔ 1 finished(.|\n)*\nred\\a\\u202e\n 99%\n`)
+	term.await(`✔ 1 .*finished(.|\n)*\nred\\a\\u202e\n 99%\n`)
 	term.quit()
 }
 
@@ -218,11 +229,11 @@ func TestDialogsAreQueuedAndWithdrawn(t *testing.T) {
 	term.await(`working, 1 running`) // behind the dialogs
 	term.press(esc)
 	term.await(`The turn has ended: cancelled`)
-	require.NotContains(t, term.await(`● 1 running(.|\n)*\nready`), "wants to run")
+	require.NotContains(t, term.await(`● 1 .*running(.|\n)*\nready`), "wants to run")
 	term.press(ctrlX)
-	term.await(`● 1 running \(stopping; again ends it at once\)`)
+	term.await(`● 1 .*running \(stopping; again ends it at once\)`)
 	term.press(ctrlX) // else the end takes its time, as in TestQuitLeavesNothing
-	term.await(`✘ 1 killed, signal SIGKILL · `)
+	term.await(`✘ 1 .*killed, signal SIGKILL · `)
 	term.quit()
 }
 
@@ -245,7 +256,7 @@ func TestADialogWithManyChoicesFits(t *testing.T) {
 	require.False(t, d.key("enter"))
 	for range 100 {
 		require.LessOrEqual(t, d.resize(40, 10), 10)
-		require.Equal(t, d.resize(40, 10), 1+strings.Count(d.view(newStyles(), 0), "\n"))
+		require.Equal(t, d.resize(40, 10), 1+strings.Count(d.view(newStyles(true), 0), "\n"))
 		d.key("down")
 	}
 	require.True(t, d.key("enter"))

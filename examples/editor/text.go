@@ -57,5 +57,18 @@ func fold(lines []string, width int) []string {
 	return folded
 }
 
+// tailBytes is how much text lastLines reads.
+const tailBytes = 4096
+
+// lastLines returns the last lines of a command's output, at most n, broken to width. Blank lines at the end do not
+// count.
+func lastLines(text string, n, width int) []string {
+	lines := fold(outputLines(string(lastBytes([]byte(text[max(0, len(text)-tailBytes-1):]), tailBytes))), width)
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines[max(0, len(lines)-n):]
+}
+
 // cut shortens a line to width.
 func cut(line string, width int) string { return ansi.Truncate(line, width, "…") }

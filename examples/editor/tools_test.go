@@ -313,7 +313,7 @@ func TestToolsOnTheScreen(t *testing.T) {
 	term.press("stay" + enter)
 	term.await(`wants to run a command(.|\n)*▸ Do not run it`)
 	term.press(up + up + enter)
-	term.await(`● 1 running · (.|\n)*\nready`)
+	term.await(`● 1 .*running · (.|\n)*\nready`)
 	term.press("greet" + enter)
 	term.await(`wants to run a command(.|\n)*▸ Do not run it`)
 	term.press(enter)

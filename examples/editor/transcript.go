@@ -68,7 +68,7 @@ func (t transcript) lines(s styles, width int, number func(acpterm.TerminalID) i
 				lines = append(lines, "")
 			}
 		case e.by == theEditor:
-			text, style = "— "+text, s.faint
+			text, style = "— "+text, s.quiet
 		}
 		for line := range strings.SplitSeq(ansi.Wrap(strings.Trim(text, "\n"), width, ""), "\n") {
 			lines = append(lines, style.Render(line))

@@ -93,6 +93,7 @@
 //
 // If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page displays
 // headings that fold the groups. Searching and jumping unfold them, and copies contain the text written by the command.
+// After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
 //
 // Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
 // full address and asks the user for confirmation before opening another window. Links created using escape sequences

@@ -45,7 +45,7 @@ function runs(line, from, to, isEmpty, textAt) {
   return text
 }
 
-// linesOf returns the lines of all rows: { row, text, starts }, the first row, the text, and where in it each row begins.
+// linesOf returns the lines of all rows: the first row of each, its text, and where in that each of its rows starts.
 export function linesOf(xterm) {
   const buffer = xterm.buffer.active
   const cell = buffer.getNullCell()

@@ -51,11 +51,11 @@
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
-// /<token>/assets/acp-terminal.js, where it is readable and imports some twenty others. The element can be used with a strict content
-// security policy, since it does not use any inline scripts or styles and only needs script-src, style-src and
-// connect-src for its server. The element is not affected by the page's styles. By default, its colours follow the
-// system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page can
-// contain elements from several views.
+// /<token>/assets/acp-terminal.js, where it is readable and imports some twenty others. The element can be used with a
+// strict content security policy, since it does not use any inline scripts or styles and only needs script-src,
+// style-src and connect-src for its server. The element is not affected by the page's styles. By default, its colours
+// follow the system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page
+// can contain elements from several views.
 //
 // A page with a list keeps a WebSocket open, even while the page is hidden, in order to update its title and notify the
 // user. Each visible terminal uses an additional WebSocket until its command has exited or, if the terminal is owned by
@@ -93,6 +93,7 @@
 //
 // If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page displays
 // headings that fold the groups. Searching and jumping unfold them, and copies contain the text written by the command.
+// After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
 //
 // Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
 // full address and asks the user for confirmation before opening another window. Links created using escape sequences
@@ -103,10 +104,10 @@
 //
 // If a terminal has a PTY, it is shown with its own number of columns and rows, scaled to the pane. Both are updated
 // when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on the terminal or types resizes it
-// to fill the pane, until another page does. The output can move the cursor, switch to the alternate screen and back, and so on, just as it could in
-// any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard, mouse tracking, focus
-// reports and requests for an answer are ignored. In particular, this means that the page never responds to a command
-// on its own.
+// to fill the pane, until another page does. The output can move the cursor, switch to the alternate screen and back,
+// and so on, just as it could in any other terminal emulator. In all terminals, titles, palette colours, links, the
+// clipboard, mouse tracking, focus reports and requests for an answer are ignored. In particular, this means that the
+// page never responds to a command on its own.
 //
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
 // to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.
@@ -143,10 +144,10 @@ type Options struct {
 	// AllowStop allows the page to stop commands.
 	AllowStop bool
 
-	// Input allows users to type into terminals with a PTY, and to resize them. Input from a single page is written in the order it was
-	// sent. If several pages are typing into the same terminal, their requests are written one at a time and are never
-	// interleaved. Input to one terminal never waits for input to another. If a command is not reading its input, up to
-	// 256 KiB will be queued. After that, pages must retry.
+	// Input allows users to type into terminals with a PTY, and to resize them. Input from a single page is written in
+	// the order it was sent. If several pages are typing into the same terminal, their requests are written one at a
+	// time and are never interleaved. Input to one terminal never waits for input to another. If a command is not
+	// reading its input, up to 256 KiB will be queued. After that, pages must retry.
 	Input bool
 
 	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_';

@@ -70,6 +70,7 @@ var inEach = []struct {
 	{"lines have numbers if the first are not kept", testNumbersOfKept, false},
 	{"the groups of a command fold", testGroups, false},
 	{"the first error is a click away", testFirstError, false},
+	{"no output makes the page slow", testHostileOutput, false},
 	{"what is loading looks like it", testLoading, false},
 	{"the button to the end covers nothing", testToEnd, false},
 	{"find has choices for case, words and expressions", testFindChoices, false},

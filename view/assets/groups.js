@@ -4,6 +4,10 @@
 
 import { isHeld, mayMark, maxMark } from './marks.js'
 
+// Marks beyond these numbers are text like any other, so that no output makes the page slow.
+const maxOpen = 100
+const maxGroups = 10_000
+
 const escapes = String.raw`(?:\x1b\[[\d;]*[mK])*`
 const github = new RegExp(`^${escapes}(?:::|##\\[)(group|endgroup)(?:::|\\])(.*?)\\r?$`)
 const gitlab = new RegExp(`^${escapes}section_(start|end):\\d+:([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}(.*?)\\r?$`)
@@ -14,6 +18,7 @@ export class Groups {
   any = false // the output has a group
   #open = [] // { id, name, folded } of the groups around the next line
   #seen = new Map() // how often a title has occurred
+  #begun = 0 // number of groups
   #opened // of folded groups that GitLab asks to fold at first
   #held = '' // a line that may become a mark
   #atStart = true // of a line
@@ -42,11 +47,11 @@ export class Groups {
       end = text.indexOf('\n', at) + 1 || text.length
       const line = text.slice(at, end)
       const whole = line.endsWith('\n')
-      if (!whole && this.#atStart && (this.#hidden || isHeld(line))) {
+      if (!whole && this.#atStart && (isHeld(line) || this.#hidden && line.length < maxMark)) {
         this.#held = line
         break
       }
-      const mark = this.#atStart && whole && line.length < maxMark ? markOf(line.slice(0, -1)) : null
+      const mark = this.#atStart && whole && line.length < maxMark ? this.#markOf(line.slice(0, -1)) : null
       this.#atStart = whole
       if (mark?.begins) {
         const heading = this.#begin(mark)
@@ -93,8 +98,14 @@ export class Groups {
     return { text, skipped }
   }
 
+  #markOf(line) {
+    const mark = markOf(line)
+    return mark?.begins && (this.#open.length >= maxOpen || this.#begun >= maxGroups) ? null : mark
+  }
+
   #begin({ title, name, folds }) {
     this.any = true
+    this.#begun++
     if (!name) this.#open = this.#open.filter(group => group.name) // GitHub's are not nested
     const times = (this.#seen.get(title) ?? 0) + 1
     this.#seen.set(title, times)

@@ -45,7 +45,7 @@ function runs(line, from, to, isEmpty, textAt) {
   return text
 }
 
-// linesOf returns the lines of all rows: the text of each and its first row.
+// linesOf returns the lines of all rows: the first row of each, its text, and where in that each of its rows starts.
 export function linesOf(xterm) {
   const buffer = xterm.buffer.active
   const cell = buffer.getNullCell()
@@ -54,35 +54,36 @@ export function linesOf(xterm) {
   for (let y = 0; y <= last; y++) {
     const line = buffer.getLine(y)
     const text = rowText(line, 0, line.length, cell)
-    if (line.isWrapped && lines.length) lines.at(-1).text += text
-    else lines.push({ row: y, text })
+    if (line.isWrapped && lines.length) {
+      const whole = lines.at(-1)
+      whole.starts.push(whole.text.length)
+      whole.text += text
+    } else lines.push({ row: y, text, starts: [0] })
   }
   return lines
 }
 
-// placesOf returns the place of each code unit in the text of the line that begins in a row: { x, y, width }, in cells.
-export function placesOf(xterm, row) {
+// placesOf returns the place of each code unit in the text of a row: { x, width }, in cells.
+export function placesOf(xterm, y) {
   const buffer = xterm.buffer.active
   const cell = buffer.getNullCell()
+  const line = buffer.getLine(y)
   const places = []
-  for (let y = row; y === row || buffer.getLine(y)?.isWrapped; y++) {
-    const line = buffer.getLine(y)
-    const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
-    let to = line.length
-    while (to > 0 && isEmpty(to - 1)) to--
-    for (let x = 0; x < to;) {
-      const begin = x
-      while (x < to && isEmpty(x)) x++
-      if (x > begin) {
-        const count = gap(begin, x, line.length).length
-        for (let i = 0; i < count; i++) places.push({ x: begin, y, width: x - begin })
-        continue
-      }
-      line.getCell(x, cell)
-      const width = cell.getWidth()
-      for (let i = 0; width && i < cell.getChars().length; i++) places.push({ x, y, width })
-      x++
+  const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
+  let to = line?.length ?? 0
+  while (to > 0 && isEmpty(to - 1)) to--
+  for (let x = 0; x < to;) {
+    const begin = x
+    while (x < to && isEmpty(x)) x++
+    if (x > begin) {
+      const count = gap(begin, x, line.length).length
+      for (let i = 0; i < count; i++) places.push({ x: begin, width: x - begin })
+      continue
     }
+    line.getCell(x, cell)
+    const width = cell.getWidth()
+    for (let i = 0; width && i < cell.getChars().length; i++) places.push({ x, width })
+    x++
   }
   return places
 }

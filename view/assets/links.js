@@ -12,7 +12,9 @@ export function linkOpener(xterm, ask) {
     provideLinks(y, callback) {
       const { text, places } = lineAt(xterm, y - 1)
       const links = [...text.matchAll(address)].map(match => {
-        const found = match[0].replace(/[.,:;!?)\]]+$/, '') // probably punctuation of the sentence
+        let end = match[0].length
+        while ('.,:;!?)]'.includes(match[0][end - 1])) end-- // probably punctuation of the sentence
+        const found = match[0].slice(0, end)
         return {
           text: found,
           range: { start: places[match.index], end: places[match.index + found.length - 1] },

@@ -5,6 +5,7 @@ const word = String.raw`[\p{L}\p{M}\p{N}_]`
 const edge = `(?:(?<!${word})|(?!${word}))`
 const otherEdge = `(?:(?!${word})|(?<!${word}))`
 const rescanDelay = 250 // milliseconds after output
+const maxMarks = 2000 // in view; each is an element of the page
 
 // patternOf returns the expression for a text, or null for an empty one. It throws a SyntaxError. As in VS Code, only
 // an end of the text that is part of a word must be an end of one.
@@ -45,7 +46,7 @@ export class Search {
   #onChange // called after the matches have changed because of new output
   #pattern = null
   #lines = null // of the screen, until it changes
-  #matches = [] // { row, index, length }: the first row of the line, and the place in its text
+  #matches = [] // { row, index, length, y, at }: the line's first row, the place in its text; the same for the match's row
   #mark = null // a marker at the active match's line
   #decorations = []
   #drawn = '' // what they show
@@ -88,10 +89,10 @@ export class Search {
   // show makes a match the active one, and scrolls to it.
   show(index) {
     this.#activate(index)
-    const { row } = this.#matches[index]
+    const { y } = this.#matches[index]
     const { viewportY } = this.#xterm.buffer.active
-    const at = row - viewportY
-    if (at < 1 || at > this.#xterm.rows - 2) this.#xterm.scrollToLine(Math.max(0, row - Math.floor(this.#xterm.rows / 2)))
+    const at = y - viewportY
+    if (at < 1 || at > this.#xterm.rows - 2) this.#xterm.scrollToLine(Math.max(0, y - Math.floor(this.#xterm.rows / 2)))
     this.#draw()
   }
 
@@ -128,8 +129,13 @@ export class Search {
     this.#version++
     if (!this.#pattern) return this.#draw()
     this.#lines ??= linesOf(this.#xterm)
-    for (const { row, text } of this.#lines)
-      for (const { index, length } of matchesIn(this.#pattern, text)) this.#matches.push({ row, index, length })
+    for (const { row, text, starts } of this.#lines) {
+      let after = 0 // rows before the match
+      for (const { index, length } of matchesIn(this.#pattern, text)) {
+        while (starts[after + 1] <= index) after++
+        this.#matches.push({ row, index, length, y: row + after, at: index - starts[after] })
+      }
+    }
     this.#draw()
   }
 
@@ -142,20 +148,25 @@ export class Search {
     for (const decoration of this.#decorations) decoration.dispose()
     this.#decorations = []
     let first = firstAfter(this.#matches, viewportY)
-    while (first > 0 && this.#matches[first - 1].row > viewportY - 20) first-- // lines that wrap into the view
-    for (let i = first; i < this.#matches.length && this.#matches[i].row < viewportY + this.#xterm.rows; i++) this.#decorate(i)
+    while (first > 0 && this.#matches[first - 1].y > viewportY - 20) first-- // matches that wrap into the view
+    const last = viewportY + this.#xterm.rows - 1
+    const known = new Map() // places, by row
+    const placesIn = y => known.get(y) ?? known.set(y, placesOf(this.#xterm, y)).get(y)
+    for (let i = first; i < this.#matches.length && this.#matches[i].y <= last; i++) {
+      if (this.#decorations.length < 2 * maxMarks || i === this.active) this.#decorate(i, viewportY, last, placesIn)
+    }
   }
 
-  #decorate(i) {
-    const { row, index, length } = this.#matches[i]
-    const places = placesOf(this.#xterm, row)
+  // decorate marks a match in the rows from top to last.
+  #decorate(i, top, last, placesIn) {
+    let { y, at, length } = this.#matches[i]
     const colors = this.#colors()[i === this.active ? 'active' : 'other']
-    const cells = new Map() // [first, last] column, by row
-    for (const { x, y, width } of places.slice(index, index + length)) {
-      const at = cells.get(y)
-      cells.set(y, [Math.min(at?.[0] ?? x, x), Math.max(at?.[1] ?? 0, x + width)])
-    }
-    for (const [y, [from, to]] of cells) {
+    for (; length > 0 && y <= last; y++, at = 0) {
+      const places = placesIn(y).slice(at, at + length)
+      length -= places.length
+      if (y < top || !places.length) continue
+      const from = places[0].x
+      const to = places.at(-1).x + places.at(-1).width
       const marker = markerAt(this.#xterm, y)
       const decoration = this.#xterm.registerDecoration({ marker, x: from, width: Math.max(1, to - from), layer: 'top', ...colors })
       if (!decoration) return marker.dispose()
@@ -173,7 +184,7 @@ function firstAfter(matches, row) {
   let low = 0
   for (let high = matches.length; low < high;) {
     const middle = low + high >> 1
-    if (matches[middle].row < row) low = middle + 1
+    if (matches[middle].y < row) low = middle + 1
     else high = middle
   }
   return low

@@ -64,6 +64,7 @@ var inEach = []struct {
 	{"an empty page has its text in the centre", testEmpty, false},
 	{"a long name of a session leaves room", testLongSessionName, false},
 	{"one menu copies the command, the output and a link", testMenu, false},
+	{"the header has the signs of the list", testSigns, false},
 	{"a copy of nothing leaves the clipboard alone", testCopyNothing, false},
 	{"a time of another day has the day", testDays, false},
 	{"lines have numbers and links", testLineNumbers, false},

@@ -112,3 +112,36 @@ func testDays(t *testing.T, b visitor) {
 	}
 	require.NotEqual(t, strings.Fields(yesterday)[0], strings.Fields(before)[0])
 }
+
+// The header has the sign of the list, and its numbers have no sign at the start of a line.
+func testSigns(t *testing.T, b visitor) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: policyFunc(denyRemovals), Runner: acptermtest.Commands{
+		"good": acptermtest.Print("", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block, "long": acptermtest.Block}})
+	v := serve(t, m, nil)
+	for _, command := range []string{"good", "bad", "long"} {
+		v.create(t, command)
+	}
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	p := b.visit(t, v.url)
+	for command, sign := range map[string]string{"good": "✓", "bad": "✗", "rm": "⊘", "long": ""} {
+		link := fmt.Sprintf(`[...document.querySelectorAll('nav a')].find(a => a.querySelector('.command').textContent === %q)`, command)
+		p.until(link)
+		eval[bool](p, `(location.hash = `+link+`.hash, true)`)
+		p.until(fmt.Sprintf(`part('.command').textContent === %q && !['', 'starting'].includes(part('.state').textContent)`, command))
+		p.until(fmt.Sprintf(`%s.querySelector('.dot').textContent === %q`, link, sign))
+		p.until(fmt.Sprintf(`getComputedStyle(part('.state'), '::before').content.startsWith('"%s"')`, sign))
+	}
+	p.resize(320, 700)
+	lefts := eval[[]float64](p, `[...[...part('.numbers').children].reduce((lines, item) => {
+		const range = document.createRange()
+		range.selectNodeContents(item)
+		const { top, left } = range.getBoundingClientRect()
+		return lines.has(top) ? lines : lines.set(top, left)
+	}, new Map()).values()]`)
+	require.Greater(t, len(lefts), 1, "several lines")
+	for _, left := range lefts {
+		require.InDelta(t, eval[float64](p, `part('.command').getBoundingClientRect().left`), left, 1)
+	}
+	p.requireQuiet()
+}

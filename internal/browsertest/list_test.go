@@ -62,6 +62,7 @@ func testEmpty(t *testing.T, b visitor) {
 	p := b.visit(t, v.url)
 	const text = `document.getElementById('nothing')`
 	p.until(`visible(` + text + `)`)
+	require.Equal(t, "No command has run yet", eval[string](p, text+`.querySelector('b').textContent`))
 	require.InDelta(t, 500, eval[float64](p, `(() => { const r = `+text+`.getBoundingClientRect(); return r.x + r.width / 2 })()`), 10)
 	p.requireQuiet()
 }

@@ -61,7 +61,7 @@ export class Groups {
         }
         if (plain) yield this.#piece(plain)
         plain = ''
-        yield { ...this.#piece(`\x1b[0m\x1b[1m${heading.folded ? '▸' : '▾'} ${mark.title}\x1b[0m\n`), group: heading.id }
+        yield { ...this.#piece(`\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading.id }
       } else {
         if (this.#hidden) this.#skipped += whole
         else plain += mark ? '\n' : line

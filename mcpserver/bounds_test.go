@@ -6,6 +6,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -86,6 +87,25 @@ func TestPendingCallsAreBounded(t *testing.T) {
 func TestLongArgumentsAreRefused(t *testing.T) {
 	s := connect(t, newServer(t, nil, nil), nil)
 	require.Contains(t, fails(t, s, "run", object{"command": strings.Repeat("x", maxArguments)}), "longer than")
+}
+
+// Small values take much more memory than their text, so their number is limited, too.
+func TestArgumentsOfManyValuesAreRefused(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	for _, many := range []string{
+		strings.Repeat("[", 900) + strings.Repeat("[],", maxValues) + "[]" + strings.Repeat("]", 900),
+		`[{}` + strings.Repeat(`,{"a":0}`, maxValues/2) + `]`,
+		"[0" + strings.Repeat(",0", maxValues) + "]",
+	} {
+		arguments := json.RawMessage(`{"command":"true","args":` + many + `}`)
+		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "run", Arguments: arguments})
+		require.NoError(t, err)
+		require.True(t, result.IsError)
+		require.Contains(t, textOf(result), "more than 10000 values")
+	}
+	quoted := strings.Repeat(`[,{\"`, maxValues)
+	r, _ := call[commandResult](t, s, "run", object{"command": "printf", "args": []string{"%.6s", quoted}})
+	require.Equal(t, quoted[:6], r.Output)
 }
 
 func TestUnansweredQuestionsAreBounded(t *testing.T) {

@@ -19,6 +19,9 @@ const (
 	maxCalls = 256
 	// maxArguments is the most bytes of a call's arguments.
 	maxArguments = 1 << 20
+	// maxValues is the most values in a call's arguments. The SDK decodes them, and a value can take a hundred times as
+	// much memory as its text.
+	maxValues = 10_000
 	// maxAround is the most bytes of a message without the arguments of a call. The SDK keeps them decoded during the
 	// call, which can take a hundred times as much memory.
 	maxAround = 64 << 10
@@ -54,6 +57,9 @@ func (c *session) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		if isCall && len(params.Arguments) > maxArguments {
 			return refused(fmt.Errorf("the arguments are longer than %d bytes; pass a file instead", maxArguments)), nil
 		}
+		if isCall && countValues(params.Arguments) > maxValues {
+			return refused(fmt.Errorf("the arguments have more than %d values; pass a file instead", maxValues)), nil
+		}
 		if isCall {
 			params.Arguments = dropNulls(params.Arguments)
 		}
@@ -65,6 +71,22 @@ func (c *session) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return result, err
 	}
+}
+
+// countValues returns at least the number of values that end with a comma, or contain others.
+func countValues(text json.RawMessage) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // dropNulls returns arguments without those that are null: agents send that for optional ones. It returns anything but

@@ -157,8 +157,11 @@ func (e *lineEditor) overwrite(text string) (lines string) {
 		case '\x1b':
 			parameters, final, ok := controlSequence(text)
 			if ok {
-				n = len("\x1b[") + len(parameters) + 1
+				n = len("\x1b[") + len(parameters)
 				e.move(parameters, final)
+			}
+			if '@' <= final && final <= '~' { // otherwise it is other text
+				n++
 			}
 			e.put(&b, e.stripper.Strip(text[:n]))
 		default:

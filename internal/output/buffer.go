@@ -261,13 +261,13 @@ type Excerpt struct {
 	final      bool   // an unfinished character at the end was shown
 }
 
-// Read returns up to size bytes of output from an offset on, in whole characters. size must be at least 8. Readers of
-// continuous output soon read the same pieces, and share them.
+// Read returns up to size bytes from an offset on, in whole characters. size is at least 8. Several readers share text.
 func (r *Buffer) Read(from int64, size int) Excerpt {
 	piece := int64(size) - utf8.UTFMax
 	r.mu.Lock()
 	recent := &r.recent[from/piece%int64(len(r.recent))]
-	if e := recent.Value(); e != nil && e.Begin == from && from >= r.base && len(e.Raw) <= size {
+	if e := recent.Value(); e != nil && e.Begin == from && from >= r.base && len(e.Raw) <= size &&
+		(e.End+utf8.UTFMax <= e.total || e.total == r.end && e.final == r.finalLocked()) { // it is still all
 		defer r.mu.Unlock()
 		return *e
 	}

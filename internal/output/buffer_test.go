@@ -334,7 +334,20 @@ func TestReadersShareText(t *testing.T) {
 	runtime.KeepAlive(large)
 	runtime.KeepAlive(first)
 
+	begin := r.Total()
+	r.write([]byte("a\xe2"), 2)
+	short := r.Read(begin, size)
+	require.Equal(t, "a", short.Text)
+	r.write([]byte("\x9c\x93"), 2)
+	more := r.Read(begin, size)
+	require.Equal(t, "a✓", more.Text, "the same offset has more now")
+	r.write([]byte("\xe2"), 2)
+	r.Close()
+	require.Equal(t, "a✓\ufffd", r.Read(begin, size).Text)
+	runtime.KeepAlive([]Excerpt{short, more})
+
 	clear(first)
+	short, more = Excerpt{}, Excerpt{}
 	runtime.GC()
 	for i := range r.recent {
 		require.Nil(t, r.recent[i].Value(), "no reader holds it")

@@ -24,13 +24,8 @@ const (
 
 // serveInput queues the user's input, and does not wait until the command reads it.
 func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
-	if refusal := v.admitChange(r, v.options.Input); refusal != "" {
-		http.Error(w, refusal, http.StatusForbidden)
-		return
-	}
-	_, terminal := v.find(r)
+	_, terminal := v.findToChange(w, r, v.options.Input)
 	if terminal == nil {
-		http.NotFound(w, r)
 		return
 	}
 	switch info := terminal.Info(); {
@@ -61,13 +56,8 @@ func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
 
 // serveSize resizes a PTY to the pane of the user who types.
 func (v *View) serveSize(w http.ResponseWriter, r *http.Request) {
-	if refusal := v.admitChange(r, v.options.Input); refusal != "" {
-		http.Error(w, refusal, http.StatusForbidden)
-		return
-	}
-	_, terminal := v.find(r)
+	_, terminal := v.findToChange(w, r, v.options.Input)
 	if terminal == nil {
-		http.NotFound(w, r)
 		return
 	}
 	columns, err1 := strconv.Atoi(r.URL.Query().Get("columns"))

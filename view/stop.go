@@ -11,13 +11,8 @@ import (
 
 // serveStop starts a stop, and does not wait for it.
 func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
-	if refusal := v.admitChange(r, v.options.AllowStop); refusal != "" {
-		http.Error(w, refusal, http.StatusForbidden)
-		return
-	}
-	e, terminal := v.find(r)
+	e, terminal := v.findToChange(w, r, v.options.AllowStop)
 	if terminal == nil {
-		http.NotFound(w, r)
 		return
 	}
 	if info := terminal.Info(); info.Attached && !info.Cancellable && info.Ended.IsZero() {
@@ -26,6 +21,20 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 	}
 	v.stopEntry(e, terminal)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// findToChange returns the terminal of a request that changes it. If the request is refused or there is no such
+// terminal, it answers the request and returns nil.
+func (v *View) findToChange(w http.ResponseWriter, r *http.Request, permitted bool) (*entry, *acpterm.Terminal) {
+	if refusal := v.admitChange(r, permitted); refusal != "" {
+		http.Error(w, refusal, http.StatusForbidden)
+		return nil, nil
+	}
+	e, terminal := v.find(r)
+	if terminal == nil {
+		http.NotFound(w, r)
+	}
+	return e, terminal
 }
 
 // stopEntry starts to kill a command's process tree; a second call forces the first. The table receives the result.

@@ -69,7 +69,9 @@ func (v *View) serveSize(w http.ResponseWriter, r *http.Request) {
 	switch err := terminal.Resize(columns, rows); {
 	case errors.Is(err, acpterm.ErrInvalidParams):
 		http.Error(w, err.Error(), http.StatusBadRequest)
-	case err != nil: // it has no PTY, or has ended
+	case err != nil && terminal.HasPTY(): // it has ended, which the page may not know yet
+		w.WriteHeader(http.StatusNoContent)
+	case err != nil:
 		http.Error(w, err.Error(), http.StatusConflict)
 	default:
 		w.WriteHeader(http.StatusNoContent)

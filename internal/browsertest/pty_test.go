@@ -113,7 +113,7 @@ func testTyping(t *testing.T, b *browser) {
 	terminal := y.sh(t, `trap 'echo interrupted; exit 3' INT
 		printf 'Name: '; read -r name; stty -echo; printf 'Password: '; read -r password; stty echo; echo
 		echo "<$name> $(printf %s "$password" | wc -c)"; while :; do sleep 0.01; done`)
-	p := b.open(t, y.url)
+	p := b.open(t, y.url, look("light", 1000, 700, 1))
 	p.until(`el.text.startsWith('Name: ') && el.row.pty && el.row.input`)
 	p.focusScreen()
 	p.press("Name ü\b\b ü") // capitals are separate events
@@ -130,12 +130,16 @@ func testTyping(t *testing.T, b *browser) {
 	p.until(`el.text === 'Name: Name ü日本🙂\nPassword: \n<Name ü日本🙂> 6\n'`)
 	require.Equal(t, "Name ü\x7f\x7f ü日本🙂\rsecret\r", strings.Join(y.requests(), ""))
 
+	p.until(fmt.Sprintf("el.row.rows !== 24 && %s.length === el.row.rows", drawnRows)) // it fits the pane
+	rows := eval[int](p, "el.row.rows")
 	at := eval[struct{ X, Y float64 }](p, `(() => {
 		const box = part('.xterm-rows > div').getBoundingClientRect()
 		return { X: box.x + 10, Y: box.y + box.height / 2 }
 	})()`)
 	p.run(chromedp.MouseClickXY(at.X, at.Y, chromedp.ClickCount(2)))
 	p.until(`part('.xterm-selection').childElementCount > 0`)
+	p.run(look("light", 1000, 500, 1)) // a new height keeps the selection
+	p.until(fmt.Sprintf("el.row.rows < %d && %s.length === el.row.rows", rows, drawnRows))
 	shortcut(p, "c", "copy") // and does not interrupt
 	p.until(`part('.xterm-selection').childElementCount === 0`)
 	require.NotContains(t, strings.Join(y.requests(), ""), "\x03")

@@ -652,8 +652,11 @@ class AcpTerminal extends HTMLElement {
     this.#visible = screen.clientHeight > 0
     if (this.#size) this.#askSize()
     screen.classList.toggle('fills', !!this.#size)
+    const selection = this.#xterm.getSelectionPosition(), { cols } = this.#xterm
     const narrow = fit(this.#xterm, screen, this.row?.pty ? this.row : null, wrap.getAttribute('aria-pressed') === 'true')
     wrap.hidden = !narrow || screen.classList.contains('unused')
+    // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.
+    if (selection && this.#xterm.cols === cols) this.#select(selection)
     this.#numbers?.fit()
     if (!following || this.#shown) return
     this.#xterm.scrollToBottom()

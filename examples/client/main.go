@@ -95,12 +95,11 @@ func sayError(err error) {
 	if err == nil {
 		return
 	}
-	var lines []byte
+	lines := rows{prefix: "client: ", painted: "client: ", width: width(os.Stderr)}
 	for text := range strings.Lines(err.Error()) {
-		text = display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n"
-		lines, _ = appendLines(lines, "client: ", "client: ", text, 0, width(os.Stderr))
+		lines.add(display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n")
 	}
-	os.Stderr.Write(lines)
+	os.Stderr.Write(lines.to)
 }
 
 // run gives the prompt to the agent. When it returns, everything it started has ended, including the live page, which

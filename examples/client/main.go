@@ -62,6 +62,7 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/examples/internal/sessionname"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -134,7 +135,7 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
-	session.names, session.agent = newNames(page), filepath.Base(opts.agent[0])
+	session.names, session.agent = sessionname.New(page.nameSession), filepath.Base(opts.agent[0])
 	if opts.mcp {
 		if session.tools, err = listenForTools(); err != nil {
 			return err

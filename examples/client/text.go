@@ -101,9 +101,9 @@ func (r *rows) add(text string) {
 	}
 }
 
-// addLine adds a line as rows. Rows after the first begin with the prefix, without the colours of the line. It breaks
-// the output of commands and questions at any character, and other text between words. Of spaces there, it leaves out
-// those of messages only: commands are shown exactly.
+// addLine adds a line as rows. Rows after the first begin with the prefix, without the colours of the line. Output and
+// questions are broken at any character, and other text between words. Only messages lose spaces there: commands are
+// shown exactly.
 func (r *rows) addLine(line string) {
 	if r.width == 0 {
 		r.to, r.column = append(r.to, line...), r.column+len(line)

@@ -84,7 +84,7 @@ func (n *Names) set(field *string, text string) {
 	}
 }
 
-// Add names a new session. After many sessions, it takes the name of the oldest one away: pages keep names until then.
+// Add names a new session. If there are many, the oldest one loses its name, because pages keep all names.
 func (n *Names) Add(id acpterm.SessionID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

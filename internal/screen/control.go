@@ -73,7 +73,7 @@ var controls = [128]func(*Screen, *sequence){
 	'F': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)); s.x = 0 },          // CPL
 	'G': func(s *Screen, q *sequence) { s.moveTo(q.argument(0, 1)-1, s.y) },                     // CHA
 	'H': func(s *Screen, q *sequence) { s.place(q.argument(1, 1)-1, q.argument(0, 1)-1) },       // CUP
-	'I': func(s *Screen, q *sequence) { s.tabForward(q.argument(0, 1)) },                        // CHT
+	'I': func(s *Screen, q *sequence) { s.moveTabs(q.argument(0, 1), 1, s.columns-1) },          // CHT
 	'J': func(s *Screen, q *sequence) { s.eraseDisplay(q.argument(0, 0)) },                      // ED
 	'K': func(s *Screen, q *sequence) { s.eraseLine(q.argument(0, 0)) },                         // EL
 	'L': func(s *Screen, q *sequence) { s.insertLines(q.argument(0, 1), s.scrollDown) },         // IL
@@ -82,7 +82,7 @@ var controls = [128]func(*Screen, *sequence){
 	'S': func(s *Screen, q *sequence) { s.scrollUp(q.argument(0, 1)) },                          // SU
 	'T': func(s *Screen, q *sequence) { s.scrollDown(s.top, q.argument(0, 1)) },                 // SD
 	'X': func(s *Screen, q *sequence) { s.eraseCells(q.argument(0, 1)) },                        // ECH
-	'Z': func(s *Screen, q *sequence) { s.tabBackward(q.argument(0, 1)) },                       // CBT
+	'Z': func(s *Screen, q *sequence) { s.moveTabs(q.argument(0, 1), -1, 0) },                   // CBT
 	'`': func(s *Screen, q *sequence) { s.moveTo(q.argument(0, 1)-1, s.y) },                     // HPA
 	'a': func(s *Screen, q *sequence) { s.moveTo(s.x+q.argument(0, 1), s.y) },                   // HPR
 	'b': func(s *Screen, q *sequence) { s.repeat(q.argument(0, 1)) },                            // REP

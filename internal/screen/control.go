@@ -64,7 +64,7 @@ func (s *Screen) controlSequence(final byte, q *sequence) {
 // controls are the CSI sequences, by their final byte. The screen bounds their counts: a sequence touches at most each
 // row once, or the cells of one row. REP touches the cells of two rows.
 var controls = [128]func(*Screen, *sequence){
-	'@': func(s *Screen, q *sequence) { s.insertCells(q.argument(0, 1)) },                       // ICH
+	'@': func(s *Screen, q *sequence) { s.moveCells(q.argument(0, 1), (*line).insert) },         // ICH
 	'A': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)) },                   // CUU
 	'B': func(s *Screen, q *sequence) { s.moveVertically(q.argument(0, 1)) },                    // CUD
 	'C': func(s *Screen, q *sequence) { s.moveTo(s.x+q.argument(0, 1), s.y) },                   // CUF
@@ -78,7 +78,7 @@ var controls = [128]func(*Screen, *sequence){
 	'K': func(s *Screen, q *sequence) { s.eraseLine(q.argument(0, 0)) },                         // EL
 	'L': func(s *Screen, q *sequence) { s.insertLines(q.argument(0, 1), s.scrollDown) },         // IL
 	'M': func(s *Screen, q *sequence) { s.insertLines(q.argument(0, 1), s.takeOut) },            // DL
-	'P': func(s *Screen, q *sequence) { s.removeCells(q.argument(0, 1)) },                       // DCH
+	'P': func(s *Screen, q *sequence) { s.moveCells(q.argument(0, 1), (*line).remove) },         // DCH
 	'S': func(s *Screen, q *sequence) { s.scrollUp(q.argument(0, 1)) },                          // SU
 	'T': func(s *Screen, q *sequence) { s.scrollDown(s.top, q.argument(0, 1)) },                 // SD
 	'X': func(s *Screen, q *sequence) { s.eraseCells(q.argument(0, 1)) },                        // ECH

@@ -124,7 +124,11 @@ func (s *Screen) setPrivateModes(q *sequence, on bool) {
 		case 47, 1047:
 			s.showAlternate(on)
 		case 1048:
-			s.saveOrRestore(on)
+			if on {
+				s.saved = s.cursor
+			} else {
+				s.restore()
+			}
 		case 1049:
 			s.switchWithCursor(on)
 		}

@@ -41,14 +41,6 @@ func (s *Screen) restore() {
 	s.y = min(s.y, s.rows-1)
 }
 
-func (s *Screen) saveOrRestore(save bool) {
-	if save {
-		s.saved = s.cursor
-	} else {
-		s.restore()
-	}
-}
-
 // switchWithCursor shows the alternate screen, or shows the main screen and restores its cursor.
 func (s *Screen) switchWithCursor(alternate bool) {
 	if s.alternate == alternate {

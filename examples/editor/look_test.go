@@ -290,6 +290,10 @@ func TestBarsOfLongTextsAreWholeAndNotLonger(t *testing.T) {
 	}
 }
 
+func TestTabs(t *testing.T) {
+	require.Equal(t, "FAIL    x\n        日      y       z", harmless("FAIL\tx\n\t日\ty\tz"))
+}
+
 func TestDurations(t *testing.T) {
 	for text, d := range map[string]time.Duration{
 		"0.0s": 0, "9.9s": 9900 * time.Millisecond, "10s": 10 * time.Second, "1m05s": 65 * time.Second,

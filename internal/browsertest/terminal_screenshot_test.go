@@ -65,7 +65,8 @@ func picturedAgent() {
 		}
 		return nil, nil
 	}
-	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(os.Stdin, os.Stdout)),
+	stdio := jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(os.Stdin, os.Stdout))
+	conn := jsonrpc2.NewConn(context.Background(), stdio,
 		jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handler)))
 	<-conn.DisconnectNotify()
 }

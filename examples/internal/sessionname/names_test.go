@@ -22,7 +22,8 @@ func TestNames(t *testing.T) {
 	n.Add("two")
 	require.Equal(t, "shop (A)", named["two"])
 	for _, step := range []struct{ update, want string }{
-		{`{"title": " Fix it\n"}`, "Fix it"}, {`{}`, "Fix it"}, {`{"title": "\u202e"}`, `\u202e`}, {`{"title": null}`, "shop (A)"},
+		{`{"title": " Fix it\n"}`, "Fix it"}, {`{}`, "Fix it"},
+		{`{"title": "\u202e"}`, `\u202e`}, {`{"title": null}`, "shop (A)"},
 	} {
 		require.NoError(t, n.SetTitle(json.RawMessage(`{"sessionId": "one", "update": `+step.update+`}`)))
 		require.Equal(t, step.want, n.Name())

@@ -319,6 +319,13 @@ func SharesNamespace(pid int) bool {
 	return len(bytes.Fields(numbers)) == 1
 }
 
+// SharesMemory reports whether a process certainly has the memory of this process, as a child has until its execve.
+func SharesMemory(pid int) bool {
+	const kcmpVM = 1 // man 2 kcmp
+	differs, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(pid), kcmpVM, 0, 0, 0)
+	return differs == 0 && errno == 0
+}
+
 // PIDs returns the numbers of all processes in increasing order. A process that starts during the call may be missing.
 func PIDs() ([]int, error) {
 	pids, err := numbersIn("/proc")

@@ -13,7 +13,7 @@ const maxGroups = 10_000
 
 const escapes = String.raw`(?:\x1b\[[\d;]*[mK])*`
 const github = new RegExp(`^${escapes}(?:::|##\\[)(group|endgroup)(?:::|\\])(.*?)\\r?$`)
-const gitlab = new RegExp(`^${escapes}section_(start|end):(\\d+):([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}(.*?)\\r?$`)
+const gitlab = new RegExp(`^${escapes}section_(start|end):(\\d+):([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}([^]*?)\\r?$`)
 const command = new RegExp(`^${escapes}(?:::(error|warning|notice|debug)( .*?)?::|##\\[(error|warning|notice|debug)\\])(.*?)\\r?$`)
 const colors = { error: 31, warning: 33, notice: 36, debug: 2 }
 

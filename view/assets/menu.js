@@ -35,7 +35,7 @@ export function menuOf(button, items, onOpen = () => {}) {
     const item = event.target.closest('[role^=menuitem]')
     if (item && item.getAttribute('aria-disabled') !== 'true') close(true)
     else event.preventDefault()
-  })
+  }, true) // before the item moves the focus
   box.addEventListener('keydown', event => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const end = { Home: 0, End: -1 }[event.key]

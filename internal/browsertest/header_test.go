@@ -137,6 +137,7 @@ func testSigns(t *testing.T, b visitor) {
 	p.until(`visible(part('.more'))`)
 	clickByScript(p, ".more")
 	p.until(`visible(part('.numbers'))`)
+	eval[string](p, `part('.numbers').style.width = '220px'`) // some windows have a minimum
 	lefts := eval[[]float64](p, `[...[...part('.numbers').children].reduce((lines, item) => {
 		const range = document.createRange()
 		range.selectNodeContents(item)

@@ -264,7 +264,7 @@ func testJump(t *testing.T, b visitor) {
 		const look = () => {
 			const rows = part('.xterm-rows').children, numbers = part('.gutter').textContent.split('\n')
 			seen.add([0, 5].map(row => rows[row].textContent.split(' ', 2).join(' ') + '=' + numbers[row]).join())
-			if (!window.stop) requestAnimationFrame(look)
+			if (!window.jumped) requestAnimationFrame(look)
 		}
 		look()
 		return true
@@ -274,7 +274,7 @@ func testJump(t *testing.T, b visitor) {
 	p.until(marked + `?.startsWith('line 17 ')`)
 	eval[bool](p, `(el.setAttribute('line', '20000'), true)`)
 	p.until(marked + `?.startsWith('line 20000 ')`)
-	eval[bool](p, `(stop = true)`)
+	eval[bool](p, `(jumped = true)`)
 	seen := eval[[]string](p, `[...seen]`)
 	for _, frame := range seen {
 		require.Regexp(t, `^line (\d+)=(\d+),line (\d+)=(\d+)$`, frame, seen)

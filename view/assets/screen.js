@@ -127,10 +127,17 @@ export class Screen {
   makeRoom() { this.xterm.options.scrollback = 2 * scrollback }
 
   // hold keeps what is in view until release. This uses internals of the vendored version 6.0.0.
-  hold() { this.xterm._core._renderService._isPaused = this.numbers.held = true }
+  hold() {
+    const service = this.xterm._core._renderService, renderer = service._renderer.value
+    service._isPaused = this.numbers.held = true
+    renderer.clear = renderer.renderRows = () => {} // a reset and a selection do not look whether rendering is paused
+  }
 
   release() {
-    this.xterm._core._renderService._isPaused = this.numbers.held = false
+    const service = this.xterm._core._renderService, renderer = service._renderer.value
+    service._isPaused = this.numbers.held = false
+    delete renderer.clear
+    delete renderer.renderRows
     this.xterm.refresh(0, this.xterm.rows - 1)
   }
 

@@ -61,14 +61,15 @@ func (s *Source) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) 
 	return s.view.Path() + "terminals/" + keyOf(s.number, session, id)
 }
 
-// NameSession is like View.NameSession, but for a session of this manager. The name is kept until Remove is called.
+// NameSession is like View.NameSession, but for a session of this manager. Remove discards the names.
 func (s *Source) NameSession(session acpterm.SessionID, name string) {
 	s.view.table.nameSession(s, session, printable(name, maxText))
 }
 
 // NameSession sets a name to be displayed instead of the id of a session, typically a title given by the agent. The
 // session must belong to the manager passed to New. Names longer than 4 KiB are truncated. If name is empty, the id of
-// the session is displayed again.
+// the session is displayed again. The name is kept as long as the view displays commands of the session. For sessions
+// without commands, the view keeps the 1,000 most recent names of all managers.
 func (v *View) NameSession(session acpterm.SessionID, name string) {
 	v.first.NameSession(session, name)
 }

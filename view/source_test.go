@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -74,4 +75,33 @@ func TestSources(t *testing.T) {
 	require.Equal(t, "of one", out)
 	require.NoError(t, v.view.Close())
 	v.view.Add(second, "late").Remove()
+}
+
+// A host names every session, and some never get a command.
+func TestNamesAreBounded(t *testing.T) {
+	m := made(t, acptermtest.Commands{"one": acptermtest.Print("", 0)}, acpterm.Options{})
+	v := newViewer(t, m, view.Options{MaxPast: 10})
+	named := func(session acpterm.SessionID) (named bool) {
+		terminal := v.create(session, "one")
+		v.open("events", "").until(func(r tableRow) bool {
+			named = r.Named
+			return r.Key == keyOf(terminal)
+		})
+		return named
+	}
+	v.view.NameSession("in use", "a name")
+	v.create("in use", "one")
+	v.view.NameSession("unused", "a name")
+	v.view.NameSession("renamed", "a name")
+	session := func(i int) acpterm.SessionID { return acpterm.SessionID(fmt.Sprint("session ", i)) }
+	for i := range 998 {
+		v.view.NameSession(session(i), "a name")
+	}
+	v.view.NameSession("renamed", "another name")
+	v.view.NameSession("last", "a name")
+	require.False(t, named("unused"), "the oldest name without commands")
+	require.True(t, named("in use"))
+	require.True(t, named("renamed"))
+	require.True(t, named(session(0)))
+	require.True(t, named("last"))
 }

@@ -5,7 +5,6 @@ package view
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +14,12 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// maxStops is the maximum number of pending stops of a command.
-const maxStops = 2
+const (
+	// maxStops is the maximum number of pending stops of a command.
+	maxStops = 2
+	// maxNames is the maximum number of names of sessions without commands in the table.
+	maxNames = 1000
+)
 
 // entry is one command, guarded by the table's mutex.
 type entry struct {
@@ -57,10 +60,11 @@ type table struct {
 	mu        sync.Mutex
 	entries   map[string]*entry // by key
 	names     map[session]string
-	order     []*entry // oldest first
-	added     int64    // number of added entries
-	version   int64    // of the newest row
-	removed   int64    // number of removed entries
+	named     []session // those with names; the last named is last
+	order     []*entry  // oldest first
+	added     int64     // number of added entries
+	version   int64     // of the newest row
+	removed   int64     // number of removed entries
 	refreshed time.Time
 	changed   chan struct{} // closed at the next change
 }
@@ -291,10 +295,11 @@ func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	named := session{from, id}
-	if name == "" {
-		delete(t.names, named)
-	} else if !from.removed {
+	t.forgetNamesLocked(func(s session) bool { return s == named })
+	if name != "" && !from.removed {
 		t.names[named] = name
+		t.named = append(t.named, named)
+		t.forgetOldNamesLocked()
 	}
 	for _, e := range t.order {
 		if e.session == named {
@@ -302,6 +307,38 @@ func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
 		}
 	}
 	t.notifyLocked()
+}
+
+// forgetOldNamesLocked removes the oldest names beyond the limit. A Manager does not tell when a session ends, so one
+// without commands may still get some.
+func (t *table) forgetOldNamesLocked() {
+	if len(t.named) <= maxNames {
+		return
+	}
+	used := make(map[session]bool) // those with names
+	for _, e := range t.order {
+		if _, named := t.names[e.session]; named {
+			used[e.session] = true
+		}
+	}
+	excess := len(t.named) - len(used) - maxNames
+	t.forgetNamesLocked(func(s session) bool {
+		old := excess > 0 && !used[s]
+		if old {
+			excess--
+		}
+		return old
+	})
+}
+
+func (t *table) forgetNamesLocked(which func(session) bool) {
+	t.named = slices.DeleteFunc(t.named, func(s session) bool {
+		forgotten := which(s)
+		if forgotten {
+			delete(t.names, s)
+		}
+		return forgotten
+	})
 }
 
 // name sets the name of the entry's session. If it is empty, the row has the session's id.
@@ -319,7 +356,7 @@ func (t *table) removeSource(from *Source) {
 			t.removeLocked(i)
 		}
 	}
-	maps.DeleteFunc(t.names, func(s session, _ string) bool { return s.source == from })
+	t.forgetNamesLocked(func(s session) bool { return s.source == from })
 	t.notifyLocked()
 }
 
@@ -328,7 +365,8 @@ func (t *table) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.entries)
-	t.order = nil
+	clear(t.names)
+	t.order, t.named = nil, nil
 }
 
 // reader is a page's position in the table's versions.

@@ -90,7 +90,7 @@ func (c *chromeTab) show(p *page) {
 }
 
 // startBrowser starts Chromium. The end of the test ends its processes and removes its files.
-func startBrowser(t testing.TB) *browser {
+func startBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *browser {
 	dir, err := os.MkdirTemp("", "acpterm-browser-")
 	require.NoError(t, err)
 	profile := filepath.Join(dir, "profile")
@@ -99,7 +99,7 @@ func startBrowser(t testing.TB) *browser {
 		chromedp.Flag("crash-dumps-dir", dir), chromedp.Env("HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir,
 			"XDG_CACHE_HOME="+dir),
 		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.WSURLReadTimeout(time.Minute))
-	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {

@@ -51,6 +51,60 @@ func testPaneSize(t *testing.T, b visitor) {
 	one.requireQuiet()
 }
 
+// testSizesAtOnce lets two users decide the size at the same time. The last one decides, whatever arrives first.
+func testSizesAtOnce(t *testing.T, b visitor) {
+	y := serveTyping(t, &view.Options{Input: true})
+	terminal := y.sh(t, `stty -echo; while :; do sleep 0.01; done`)
+	one, other := b.visit(t, y.only(terminal)), b.visit(t, y.only(terminal))
+	other.resize(900, 600)
+	for _, p := range []tab{one, other} {
+		p.until(`el.row?.input && !part('.keys').hidden && ` + fits)
+	}
+	escape := func(p tab) { clickByScript(p, `.keys [aria-label=Escape]`) }
+	hold := func(when string) { // the requests for a size of the first page, or the answers
+		eval[bool](one, fmt.Sprintf(`(() => {
+			const real = window.realFetch ??= fetch
+			const held = new Promise(release => { window.release = release })
+			window.fetch = async (url, options) => {
+				const size = String(url).includes('/size?')
+				if (size && %q === 'request') await held
+				const response = await real(url, options)
+				if (size) await held
+				return response
+			}
+			return true
+		})()`, when))
+	}
+	hold("answer")
+	escape(one)
+	one.until(`el.row.columns > 80 && ` + fills)
+	first := terminal.Info().Size.Columns
+	escape(other)
+	other.until(fmt.Sprintf(`el.row.columns !== %d && `, first) + fills)
+	second := terminal.Info().Size.Columns
+	one.until(fmt.Sprintf(`el.row.columns === %d && !part('.screen.fills') && `, second) + fits)
+	eval[bool](one, `(release(), true)`)
+	one.resize(950, 690) // which asks for nothing
+	one.until(fits)
+	require.Equal(t, second, terminal.Info().Size.Columns)
+
+	eval[bool](one, `(fetch = realFetch, true)`)
+	escape(one)
+	one.until(fmt.Sprintf(`el.row.columns !== %d && `, second) + fills)
+	third := terminal.Info().Size.Columns
+	hold("request")
+	one.resize(800, 500)
+	one.until(fits)
+	other.until(fmt.Sprintf(`el.row.columns === %d && !part('.screen.fills')`, third))
+	escape(other)
+	other.until(fmt.Sprintf(`el.row.columns === %d && `, second) + fills)
+	one.until(fmt.Sprintf(`el.row.columns === %d && !part('.screen.fills')`, second))
+	eval[bool](one, `(release(), true)`)
+	one.until(fmt.Sprintf(`el.row.columns < %d && part('.screen.fills') && `, second) + fills)
+	other.until(fmt.Sprintf(`el.row.columns < %d && !part('.screen.fills') && `, second) + fits)
+	one.requireQuiet()
+}
+
 func testTouchKeys(t *testing.T, b visitor) {
 	y := serveTyping(t, &view.Options{Input: true})
 	terminal := y.sh(t, `stty raw -echo; echo ready; head -c 19 | od -c; printf '\033[?1hset'; exec sleep 600`)

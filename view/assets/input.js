@@ -79,8 +79,9 @@ export class Input {
 
   // resized says that the PTY has another size.
   resized(row) {
-    const mine = this.#resizer.asking || row.columns === this.#size?.columns && row.rows === this.#size.rows
-    if (!mine) this.#size = null // another viewer types
+    const { columns, rows } = row
+    const mine = this.#resizer.decided(row) || columns === this.#size?.columns && rows === this.#size.rows
+    this.#size = mine ? this.#size ?? { columns, rows } : null // null if another viewer types
     this.#screen.fit()
   }
 

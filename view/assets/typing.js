@@ -80,14 +80,16 @@ export function sender(url, { onProblem, signal }) {
   }
 }
 
-// resizer returns a function that asks for a size of the PTY: one request at a time, and the last size in the end.
+// resizer asks for a size of the PTY: one request at a time, and the last size in the end.
 export function resizer(url, signal) {
   let wanted = null
   let asking = false
+  let asked = [] // sizes of the requests under way; without one, the last size, until another viewer decides
   return {
-    get asking() { return asking },
     async ask(size) {
       wanted = size
+      if (!asking) asked = []
+      asked.push(size)
       if (asking) return
       asking = true
       while (wanted && !signal.aborted) {
@@ -96,6 +98,15 @@ export function resizer(url, signal) {
         await fetch(`${url}?columns=${columns}&rows=${rows}`, { method: 'POST', headers: { 'Acp-Terminal': 'size' } }).catch(() => {})
       }
       asking = false
+      asked.splice(0, asked.length - 1)
+    },
+
+    // decided reports whether this page has asked for the size that the PTY has got. A size of another viewer may come
+    // before an own size or after it, and both before the answer to the request.
+    decided({ columns, rows }) {
+      const mine = asked.some(size => size.columns === columns && size.rows === rows)
+      if (!mine && !asking) asked = []
+      return mine
     },
   }
 }

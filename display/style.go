@@ -3,6 +3,7 @@ package display
 // Styles set by SGR sequences (ECMA-48, 8.3.117), to be written again.
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,7 +40,8 @@ func (s *style) write(b *strings.Builder) {
 
 // change applies the parameters of an SGR sequence. It ignores unknown ones.
 func (s *style) change(parameters string) {
-	for rest := strings.Split(parameters, ";"); len(rest) > 0; rest = rest[1:] {
+	rest := slices.AppendSeq(make([]string, 0, 8), strings.SplitSeq(parameters, ";")) // mostly without an allocation
+	for ; len(rest) > 0; rest = rest[1:] {
 		first, _, _ := strings.Cut(rest[0], ":") // "4:3" is underlined in some way
 		switch n, _ := strconv.Atoi(first); n {
 		case 0:

@@ -70,11 +70,12 @@ func (k *keyboard) stale() bool {
 
 // show writes the client's own lines, which begin with "? ".
 func (k *keyboard) show(text string) {
-	var rows []byte
+	shown := rows{prefix: "? ", painted: "? ", width: width(k.out)}
 	for line := range strings.Lines(text) {
-		rows, _ = appendRows(rows, "? ", "? ", line, 0, width(k.out))
+		shown.column = 0
+		shown.addLine(line)
 	}
-	k.out.Write(rows) // if this fails, the user does not answer
+	k.out.Write(shown.to) // if this fails, the user does not answer
 }
 
 // readLine reads a line from a terminal, which returns one line per Read. It returns an empty line for a very long one.

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -42,7 +42,6 @@ type live struct {
 	running  []*shownTerminal // oldest first
 	page     string           // the address of the live page, or ""
 	drawn    bool
-	open     []byte // the row of an unfinished line of the agent's, above the other rows
 	shown    []byte // the rows as last drawn
 	stop     chan struct{}
 	echo     func()  // shows the user's keys again
@@ -115,7 +114,7 @@ func (s *screen) showRows() {
 		s.echo = s.hideTyping()
 		s.stop = make(chan struct{})
 		go s.refreshRows(s.stop)
-		s.drawn, s.open = true, s.open[:0]
+		s.drawn = true
 		s.terminal.WriteString(hideCursor)
 	}
 	s.terminal.Write(s.appendRows([]byte(eraseBelow)))
@@ -137,8 +136,7 @@ func (s *screen) hideRows() {
 	s.drawn = false
 	close(s.stop)
 	s.echo()
-	s.terminal.WriteString(eraseBelow + string(s.open) + showCursor)
-	s.open = s.open[:0]
+	s.terminal.WriteString(eraseBelow + string(s.out.row) + showCursor)
 }
 
 // refreshRows redraws the rows when they change, until stop is closed.
@@ -182,8 +180,8 @@ func (s *screen) appendRows(to []byte) []byte {
 		s.columns, s.rows = columns, rows
 	}
 	rows := [][]byte{}
-	if len(s.open) > 0 {
-		rows = append(rows, s.open)
+	if len(s.out.row) > 0 { // of an unfinished line
+		rows = append(rows, s.out.row)
 	}
 	most := min(mostRunning, max(1, s.rows-len(rows)-mostFooter-2))
 	first := max(0, len(s.running)-most) // the newest commands are the most interesting
@@ -194,8 +192,7 @@ func (s *screen) appendRows(to []byte) []byte {
 		rows = append(rows, fmt.Appendf(nil, "client: %d more are running", first))
 	}
 	if hint := s.typingHint(); hint != "" {
-		row, _ := appendStart(nil, hint, 0, s.columns-1)
-		rows = append(rows, row)
+		rows = append(rows, []byte(ansi.Truncate(hint, s.columns-1, "")))
 	}
 	if s.page != "" {
 		rows = append(rows, breakRows("client: watch at "+s.page, s.columns-1)...)
@@ -220,34 +217,10 @@ func (t *shownTerminal) row(columns int) []byte {
 	if columns >= timeWidth {
 		passed = " " + inWords(time.Since(t.began).Truncate(time.Second))
 	}
-	row := append([]byte(nil), t.screen.paint(prefix)...)
-	row, end := appendStart(row, text, len(prefix), columns-len(passed))
-	row = append(row, strings.Repeat(" ", max(0, columns-len(passed)-end))...)
-	return append(row, passed...)
-}
-
-// appendStart appends as much of a line as fits before a column, and returns the column where it ends.
-func appendStart(to []byte, line string, column, most int) (row []byte, end int) {
-	colours := false
-	for size := 0; line != ""; line = line[size:] {
-		if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
-			to, colours = append(to, line[:size]...), true
-			continue
-		}
-		var r rune
-		if r, size = utf8.DecodeRuneInString(line); r == '\t' {
-			r = ' '
-		}
-		if column += columns(r, column); column > most {
-			column -= columns(r, column)
-			break
-		}
-		to = utf8.AppendRune(to, r)
-	}
-	if colours {
-		to = append(to, noColours...)
-	}
-	return to, column
+	// The terminal may need fewer or more columns for the text. It does not wrap the row.
+	room := max(0, columns-len(prefix)-len(passed))
+	row := append([]byte(t.screen.paint(prefix)), ansi.Truncate(strings.ReplaceAll(text, "\t", " "), room, "…")...)
+	return fmt.Appendf(row, noColours+"\x1b[%dG%s", columns-len(passed)+1, passed)
 }
 
 // breakRows breaks ASCII text into rows.

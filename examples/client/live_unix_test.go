@@ -7,10 +7,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +22,7 @@ import (
 func init() {
 	parts["progress"] = playProgress
 	parts["agent-that-runs-many"] = func(args []string) { play(runMany(args)) }
+	parts["agent-that-talks"] = func(args []string) { play(talkInPieces(args[0], args[1:]...)) }
 }
 
 // playProgress prints TEXT before each of the files is there, and then ends.
@@ -53,6 +56,64 @@ func runMany(args []string) script {
 	}
 }
 
+// talkInPieces says a text in small pieces, while a command runs that waits for a file, if there is one.
+func talkInPieces(text string, file ...string) script {
+	return func(a *scripted) string {
+		if len(file) > 0 {
+			a.awaitOutput(a.create("progress", "50%", file[0]))
+		}
+		for piece := range slices.Chunk([]rune(text), 3) {
+			a.say(string(piece))
+		}
+		if len(file) > 0 {
+			awaitFile(file[0])
+		}
+		return "end_turn"
+	}
+}
+
+// Words are whole though they come in pieces, with and without colours, and above the row of a command.
+func TestMessagesInPiecesAreBrokenBetweenWords(t *testing.T) {
+	var words []string
+	for i := range 120 {
+		words = append(words, []string{"déjà", "✓", "⠋x"}[i%3]+strings.Repeat("x", i*i%11))
+	}
+	words = append(words, "end")
+	for _, columns := range []int{40, 80, 120, 200} {
+		want := []string{">"}
+		for _, word := range words {
+			last := len(want) - 1
+			if utf8.RuneCountInString(want[last]+" "+word) > columns {
+				want, last = append(want, ">"), last+1
+			}
+			want[last] += " " + word
+		}
+		for _, variable := range []string{"X=", "NO_COLOR=1", "TERM=dumb"} {
+			for _, running := range []bool{false, true} {
+				t.Run(fmt.Sprint(columns, variable, running), func(t *testing.T) {
+					t.Parallel()
+					agent, create := part("agent-that-talks", strings.Join(words, " ")), func() {}
+					if running {
+						var goOn string
+						goOn, create = file(t)
+						agent = append(agent, goOn)
+					}
+					w := openWindow(t, columns, 12, []string{variable}, agent, "-prompt", "x")
+					w.until(func() bool { return strings.Contains(w.emulator.String(), " end") }, "the last word")
+					create()
+					var said []string
+					for _, row := range w.exit(exitTurnEnded) {
+						if strings.HasPrefix(row, ">") {
+							said = append(said, row)
+						}
+					}
+					require.Equal(t, want, said)
+				})
+			}
+		}
+	}
+}
+
 // A progress bar overwrites the row of its command, and the last state is printed once; also on a narrow terminal.
 func TestProgressBarHasOneRow(t *testing.T) {
 	for _, columns := range []int{40, 80, 200} {
@@ -62,7 +123,7 @@ func TestProgressBarHasOneRow(t *testing.T) {
 			bar := "\r日本 [" + strings.Repeat("#", columns) + "]"
 			w := openWindow(t, columns, 12, nil, part("agent-that-looks", "progress",
 				"start\n\x1b[31m0%"+bar, goOn, "\r\x1b[K50%", goOn+".2", "\r\x1b[K100%\n"), "-prompt", "x")
-			w.await(`(?m)^\[1\] \| 日本 \[#+ 0 s|^\[1\] \| 日本 \[#+ \d+ s`)
+			w.await(`(?m)^\[1\] \| 日本 \[#+… \d+ s$`)
 			require.Zero(t, count(w.rows(), "] | 0%"))
 			create()
 			w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
@@ -74,6 +135,36 @@ func TestProgressBarHasOneRow(t *testing.T) {
 			require.Equal(t, 1, count(rows, "[1] = exited 0 in "), "%q", rows)
 		})
 	}
+}
+
+// Most characters of progress bars and spinners have one column. A row is cut where the terminal ends.
+func TestARowOfOtherCharacters(t *testing.T) {
+	for _, columns := range []int{40, 80, 120, 200} {
+		for _, text := range []string{"⣿", "■", "✔", "▶", "…"} {
+			t.Run(fmt.Sprint(columns, text), func(t *testing.T) {
+				t.Parallel()
+				goOn, create := file(t)
+				room := columns - len("[1] |  1 s ") - 1
+				fits, long := strings.Repeat(text, room-1), strings.Repeat(text, columns)
+				w := openWindow(t, columns, 12, nil, part("agent-that-looks", "progress",
+					"\r\x1b[32m"+fits+"\x1b[m", goOn, "\r"+long, goOn+".2", "\r\x1b[K"), "-prompt", "x")
+				w.await(`(?m)^\[1\] \| ` + fits + ` +\d+ s$`)
+				create()
+				w.await(`(?m)^\[1\] \| ` + text + fmt.Sprintf(`{%d,%d}… \d+ s$`, room-2, room-1))
+				require.NoError(t, os.WriteFile(goOn+".2", nil, 0o600))
+				w.exit(exitTurnEnded)
+			})
+		}
+	}
+}
+
+// A command is shown without the directories of its program.
+func TestTheNameOfAProgram(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, part("agent-that-looks", "print", "/a/b"), "-prompt", "x")
+	c.exit(exitTurnEnded)
+	require.Regexp(t, `(?m)^\[1\] \$ \S+ `+playMark+` print /a/b$`, c.stdout.String())
+	require.NotContains(t, c.stdout.String(), part("")[0])
 }
 
 // count returns the number of rows with a text, except those of the agent.

@@ -62,6 +62,7 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/examples/internal/sessionname"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -95,12 +96,11 @@ func sayError(err error) {
 	if err == nil {
 		return
 	}
-	var lines []byte
+	lines := rows{prefix: "client: ", painted: "client: ", width: width(os.Stderr)}
 	for text := range strings.Lines(err.Error()) {
-		text = display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n"
-		lines, _ = appendLines(lines, "client: ", "client: ", text, 0, width(os.Stderr))
+		lines.add(display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n")
 	}
-	os.Stderr.Write(lines)
+	os.Stderr.Write(lines.to)
 }
 
 // run gives the prompt to the agent. When it returns, everything it started has ended, including the live page, which
@@ -135,7 +135,7 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
-	session.names, session.agent = newNames(page), filepath.Base(opts.agent[0])
+	session.names, session.agent = sessionname.New(page.nameSession), filepath.Base(opts.agent[0])
 	if opts.mcp {
 		if session.tools, err = listenForTools(); err != nil {
 			return err

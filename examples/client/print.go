@@ -70,6 +70,7 @@ type cursor struct {
 	at     io.Writer // the writer of that line, or nil
 	prefix string    // prefix of that line
 	end    int       // its column; 0 is the beginning of a line
+	row    []byte    // its last row, if it is unfinished and on a terminal
 }
 
 // piece is text for a writer.
@@ -134,31 +135,40 @@ func (s *screen) printLocked(c *column, prefix, text string) {
 	if c.end > 0 && c.at != c.to && !above {
 		s.endLine(c)
 	}
-	to, end := s.buffer[:0], c.end
+	r := rows{to: s.buffer[:0], prefix: prefix, painted: s.paint(prefix), column: c.end, width: width(c.to)}
 	if above {
-		to = append(append(to, eraseBelow...), s.open...)
+		r.to = append(r.to, eraseBelow...)
+	} else {
+		r.to = append(r.to, '\r')
 	}
-	if end > 0 && c.prefix != prefix {
-		to, end = append(to, '\n'), 0
+	row := len(r.to)
+	if r.to = append(r.to, c.row...); !above {
+		r.shown = len(r.to)
 	}
-	to, end = appendLines(to, prefix, s.paint(prefix), text, end, width(c.to))
+	if r.column > 0 && c.prefix != prefix {
+		r.to, r.column = append(r.to, '\n'), 0
+	}
+	r.add(text)
+	row = max(row, bytes.LastIndexByte(r.to, '\n')+1)
 	if above {
-		begin := max(len(eraseBelow), bytes.LastIndexByte(to, '\n')+1)
-		s.open = append(s.open[:0], to[begin:]...)
-		to = s.appendRows(to[:begin])
+		s.out.row = append(s.out.row[:0], r.to[row:]...)
+		r.to = s.appendRows(r.to[:row])
 	}
-	if s.write(c.to, to) {
-		c.at, c.prefix, c.end = c.to, prefix, end
+	if s.write(c.to, r.to[r.shown:]) {
+		c.at, c.prefix, c.end = c.to, prefix, r.column
+		if !above && r.width > 0 {
+			c.row = append(c.row[:0], r.to[row:]...)
+		}
 	}
-	if cap(to) <= mostHeld { // do not keep the memory of one long text
-		s.buffer = to
+	if cap(r.to) <= mostHeld { // do not keep the memory of one long text
+		s.buffer = r.to
 	}
 }
 
 // endLine ends an unfinished line. The rows of running commands must be hidden.
 func (s *screen) endLine(c *column) {
 	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
-		c.end = 0
+		c.end, c.row = 0, c.row[:0]
 	}
 }
 
@@ -222,7 +232,7 @@ func (s *screen) release() {
 	s.held, s.size = nil, 0
 	if s.unheld > 0 {
 		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked or typed\n", s.unheld))
-		s.unheld, s.out.end = 0, 0
+		s.unheld, s.out.end, s.out.row = 0, 0, s.out.row[:0]
 	}
 }
 

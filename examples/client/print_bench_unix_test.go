@@ -5,6 +5,7 @@ package main
 // What the printing of output costs, beside following alone.
 
 import (
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -28,14 +29,31 @@ func init() {
 	}
 }
 
+var benchmarkLines = map[string]string{
+	"plain":     strings.Repeat("x", 63),
+	"coloured":  "\x1b[32m" + strings.Repeat("x", 54) + "\x1b[0m",
+	"not ASCII": strings.Repeat("日", 21),
+}
+
+// BenchmarkLines prints pieces of output that are already there.
+func BenchmarkLines(b *testing.B) {
+	for name, line := range benchmarkLines {
+		b.Run(name, func(b *testing.B) {
+			text := strings.Repeat(line+"\n", 256)
+			e, s := newLineEditor(true), newScreen(io.Discard, io.Discard, true, nil)
+			began := cpuTime(b)
+			for b.Loop() {
+				s.printTo(s.out, "[1] | ", e.add(text))
+			}
+			b.ReportMetric(float64(b.N*len(text))/1e6/(cpuTime(b)-began).Seconds(), "MB/CPU-s")
+		})
+	}
+}
+
 // BenchmarkPrint compares, turn by turn, a follower that drops the output of a command with one that prints it to
 // /dev/null. The CPU time is this process's alone.
 func BenchmarkPrint(b *testing.B) {
-	for name, line := range map[string]string{
-		"plain":     strings.Repeat("x", 63),
-		"coloured":  "\x1b[32m" + strings.Repeat("x", 54) + "\x1b[0m",
-		"not ASCII": strings.Repeat("日", 21),
-	} {
+	for name, line := range benchmarkLines {
 		b.Run(name, func(b *testing.B) {
 			const size = 256 << 20
 			var alone, printed cost

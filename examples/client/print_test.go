@@ -108,19 +108,44 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.Join(os.ErrClosed) }
 
+// layOut returns the rows of a text, and the column where it ends.
+func layOut(prefix, text string, width int) (string, int) {
+	r := rows{prefix: prefix, painted: prefix, width: width}
+	r.add(text)
+	return string(r.to), r.column
+}
+
 // A row that goes on has the colours of its line, and what begins it has none. It is marked where an agent could choose
 // the text so that the row looks like another line of the client's.
 func TestRowsOfALongLine(t *testing.T) {
 	const text = "\x1b[31mabcdefghijkl\x1b[m\nx日日y\t日日日z"
-	rows, end := appendLines(nil, "[1] | ", "[1] | ", text, 0, 14)
-	require.Equal(t, "[1] | \x1b[31mabcdefgh\x1b[m\n[1] | \x1b[31mijkl\x1b[m\n[1] | x日日y\n[1] | \t日日日\n[1] | z",
-		string(rows))
+	rows, end := layOut("[1] | ", text, 14)
+	require.Equal(t, "[1] | \x1b[31mabcdefgh\x1b[m\n[1] | \x1b[31mijkl\x1b[m\n[1] | x日日y\n[1] | \t日日日\n[1] | z", rows)
 	require.Equal(t, 7, end)
-	rows, end = appendLines(nil, "[1] $ ", "[1] $ ", text, 0, 14)
-	require.Equal(t, "[1] $ \x1b[31mabcdefgh\x1b[m\n[1] $ | \x1b[31mijkl\x1b[m\n[1] $ x日日y\n[1] $ | \t\n[1] $ | 日日日\n[1] $ | z",
-		string(rows))
+	rows, end = layOut("[1] $ ", text, 14)
+	require.Equal(t, "[1] $ \x1b[31mabcdefgh\x1b[m\n[1] $ | \x1b[31mijkl\x1b[m\n[1] $ x日日y\n[1] $ | \t\n[1] $ | 日日日\n[1] $ | z", rows)
 	require.Equal(t, 9, end)
-	rows, end = appendLines(nil, "* ", "* ", "abcdefgh\nijklmno", 0, 1)
-	require.Equal(t, "* abcdef\n* | gh\n* ijklmn\n* | o", string(rows), "a row has some of the text")
+	rows, end = layOut("* ", "abcdefgh\nijklmno", 1)
+	require.Equal(t, "* abcdef\n* | gh\n* ijklmn\n* | o", rows, "a row has some of the text")
 	require.Equal(t, 5, end)
+}
+
+// Messages are broken between words, which commands, questions and output show exactly.
+func TestRowsOfWords(t *testing.T) {
+	for _, text := range []struct{ prefix, text, want string }{
+		{"> ", "one two three four", "> one two \n> three four"},
+		{"> ", "one two th  four", "> one two th\n> four"},
+		{"> ", "one two   three\n", "> one two   \n> three\n"},
+		{"> ", "exactly tn\nx", "> exactly tn\n> x"},
+		{"> ", "one twelve\n", "> one twelve\n"},
+		{"> ", "abcdefghijklmno pq", "> abcdefghij\n> klmno pq"},
+		{"> ", "x 日日日日日y", "> x 日日日日\n> 日y"},
+		{"agent: ", "ab cdefgh", "agent: ab \nagent: cdefg\nagent: h"},
+		{"[1] $ ", "go test ./x", "[1] $ go \n[1] $ | test\n[1] $ |  ./x"},
+		{"[1] | ", "one two", "[1] | one tw\n[1] | o"},
+		{"? ", "one  two three", "? one  two t\n? | hree"},
+	} {
+		rows, _ := layOut(text.prefix, text.text, 12)
+		require.Equal(t, text.want, rows, "%q", text.text)
+	}
 }

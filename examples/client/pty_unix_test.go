@@ -71,7 +71,8 @@ func TestPTYInAPipe(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, part("agent-that-looks", "progress", "one\n10%\r20%\n"), "-pty", "-prompt", "x")
 	c.exit(exitTurnEnded)
-	require.Contains(t, c.stdout.String(), "\n[1] | one\n[1] | 20%\n[1] = exited 0 in ")
+	require.Contains(t, c.stdout.String(), "\n[1] | one\n[1] | 20%\n")
+	require.Contains(t, c.stdout.String(), "\n[1] = exited 0 in ")
 }
 
 // The user types into a command that has the whole window, and leaves it again.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/examples/internal/sessionname"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/signin"
 )
@@ -30,7 +31,7 @@ type session struct {
 	toolCalls toolCalls           // used by Handle only, which gets one message at a time
 	login     *login              // the environment of commands
 	env       []string            // from login, when the session is requested
-	names     *names              // of the session and the agent's MCP sessions
+	names     *sessionname.Names  // of the session and the agent's MCP sessions
 	tools     *mcpserver.Listener // nil without -mcp
 	agent     string              // a name for the agent if it does not tell its own
 	id        acpterm.SessionID   // set by received
@@ -101,8 +102,7 @@ func (s *session) initialize(
 		return nil, err
 	}
 	var agent struct {
-		ProtocolVersion int             `json:"protocolVersion"`
-		Info            json.RawMessage `json:"agentInfo"`
+		ProtocolVersion int `json:"protocolVersion"`
 	}
 	if err := json.Unmarshal(initialized, &agent); err != nil {
 		return nil, fmt.Errorf("initialize: %w", err)
@@ -111,7 +111,7 @@ func (s *session) initialize(
 		return nil, fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
 			agent.ProtocolVersion, protocolVersion)
 	}
-	s.names.setProject(s.cwd, agentName(agent.Info, s.agent))
+	s.names.SetProject(s.cwd, initialized, s.agent)
 	return initialized, nil
 }
 
@@ -157,7 +157,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	}
 	s.id = created.SessionID
 	s.notOpened = s.manager.OpenSession(s.id, s.options())
-	s.names.add(s.id)
+	s.names.Add(s.id)
 }
 
 // options returns the options of the session, and of the agent's MCP sessions.
@@ -284,22 +284,11 @@ func (s *session) update(params json.RawMessage) error {
 	case "tool_call", "tool_call_update":
 		s.showToolCall(update.toolCallUpdate)
 	case "session_info_update":
-		return s.updateInfo(params)
+		if err := s.names.SetTitle(params); err != nil {
+			return invalidParams(err)
+		}
 	}
 	return nil
-}
-
-// updateInfo reads a session_info_update, whose title may be null.
-func (s *session) updateInfo(params json.RawMessage) error {
-	var notification struct {
-		Update struct {
-			Title json.RawMessage `json:"title"`
-		} `json:"update"`
-	}
-	if err := json.Unmarshal(params, &notification); err != nil {
-		return invalidParams(err)
-	}
-	return s.names.setTitle(notification.Update.Title)
 }
 
 // requestPermission grants every request, unless the turn is being cancelled.

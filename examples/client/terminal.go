@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -103,7 +104,11 @@ func (s *screen) addName(t *acpterm.Terminal) string {
 // printCommand prints the command if it is known and not yet printed. An agent may report its command late, or more
 // precisely later on.
 func (t *shownTerminal) printCommand() {
-	command := display.Visible(t.Command().String(), mostShown)
+	c := t.Command()
+	if len(c.Args) > 0 {
+		c.Args = append([]string{filepath.Base(c.Args[0])}, c.Args[1:]...) // paths are long; questions show them
+	}
+	command := display.Visible(c.String(), mostShown)
 	if command == "" || command == t.command {
 		return
 	}

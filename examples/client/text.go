@@ -2,7 +2,7 @@ package main
 
 // This file turns text of agents and commands into lines that cannot steer the user's terminal. All output of commands
 // passes through it. Most text needs no change, so it avoids looking at each character: harmless returns such text
-// after a scan of its bytes, and appendLines copies whole lines unless they go to a terminal.
+// after a scan of its bytes, and rows copies whole lines unless they go to a terminal.
 //
 // columns is not the width of a library, which is exact for terminals that draw clusters of characters as it does. On
 // others, a row would be too long, and the terminal would begin another with text of the agent's choice.
@@ -52,14 +52,19 @@ func harmless(text string, c controls) string {
 	}
 }
 
-// plainPrefix returns the number of bytes before the first one that may have to change. Non-ASCII text stays unless its
-// first byte is that of a control character (U+0080 to U+009F) or a directional mark (U+061C, U+200E to U+2069).
+// mayChange has the bytes that may begin a changed character: control characters, which include U+0080 to U+009F, and
+// directional marks (U+061C, U+200E to U+2069).
+var mayChange = func() (all [256]bool) {
+	for b := range all {
+		all[b] = b < ' ' && b != '\n' && b != '\t' || b == 0x7f || b == 0xc2 || b == 0xd8 || b == 0xe2
+	}
+	return all
+}()
+
+// plainPrefix returns the number of bytes before the first one that may have to change.
 func plainPrefix(text string, c controls) int {
 	for i := range len(text) {
-		switch b := text[i]; {
-		case b >= ' ' && b != 0x7f && b != 0xc2 && b != 0xd8 && b != 0xe2, b == '\n', b == '\t':
-		case b == '\x1b' && c == keepColours:
-		default:
+		if mayChange[text[i]] && (text[i] != '\x1b' || c != keepColours) {
 			return i
 		}
 	}
@@ -69,63 +74,101 @@ func plainPrefix(text string, c controls) int {
 // minRow is the least width of the text after the prefix, even on a terminal with fewer columns.
 const minRow = 4
 
-// appendLines appends text with a prefix before each line. painted is the prefix with its colours. The first line gets
-// it only if column is 0, the beginning of a line. If width is not 0, a longer line becomes several rows: the terminal
-// would otherwise begin a row with text from the middle of the line. It returns the column where the text ends.
-func appendLines(to []byte, prefix, painted, text string, column, width int) (appended []byte, end int) {
-	for line := range strings.Lines(text) {
-		if column == 0 {
-			to, column = append(to, painted...), len(prefix)
-		}
-		to, column = appendRows(to, prefix, painted, line, column, width)
-	}
-	return to, column
-}
-
-// goesOn follows the prefix in each row of a line after the first, unless it is text that may begin any line.
+// goesOn follows the prefix in each row of a line after the first, unless any text may begin a line.
 const goesOn = "| "
 
-// anyText reports whether the lines with a prefix are those of an agent or a command, so that the text of a row looks
-// like that of a line in any case.
-func anyText(prefix string) bool {
-	return prefix == "> " || prefix == "agent: " || strings.HasSuffix(prefix, "] | ")
+// rows lays out lines. On a terminal, a longer line becomes several rows: the terminal would otherwise begin a row with
+// text from the middle of the line.
+type rows struct {
+	to      []byte // the text so far
+	shown   int    // how much of it a terminal shows already; 0 if all of it has to be written
+	prefix  string // begins each line
+	painted string // the same with its colours
+	column  int    // where the text ends: 0 is the beginning of a line
+	width   int    // of the terminal, or 0
 }
 
-// appendRows appends line, which begins at column, as rows. Each row after the first begins with the prefix, without
-// the colours of the line.
-func appendRows(to []byte, prefix, painted, line string, column, width int) (rows []byte, end int) {
-	if width == 0 {
-		to, column = append(to, line...), column+len(line)
-	} else {
-		next := painted
-		if !anyText(prefix) {
-			next += goesOn
+// add adds lines, or parts of them.
+func (r *rows) add(text string) {
+	for line := range strings.Lines(text) {
+		if r.column == 0 {
+			r.to, r.column = append(r.to, r.painted...), len(r.prefix)
 		}
-		margin := len(prefix) + len(next) - len(painted)
-		width = max(width, margin+minRow)
-		colours := ""
-		for size := 0; line != ""; line = line[size:] {
-			if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
-				colours = line[:size]
-				to = append(to, colours...)
-				continue
-			}
-			var r rune
-			r, size = utf8.DecodeRuneInString(line)
-			if column+columns(r, column) > width {
-				if colours != "" {
-					to = append(to, noColours...)
-				}
-				to = append(append(append(to, '\n'), next...), colours...)
-				column = margin
-			}
-			to, column = append(to, line[:size]...), column+columns(r, column)
+		r.addLine(line)
+		if line[len(line)-1] == '\n' {
+			r.column = 0
 		}
 	}
-	if to[len(to)-1] == '\n' {
-		column = 0
+}
+
+// addLine adds a line as rows. Rows after the first begin with the prefix, without the colours of the line. Output and
+// questions are broken at any character, and other text between words. Only messages lose spaces there: commands are
+// shown exactly.
+func (r *rows) addLine(line string) {
+	if r.width == 0 {
+		r.to, r.column = append(r.to, line...), r.column+len(line)
+		return
 	}
-	return to, column
+	message := r.prefix == "> "
+	words := !r.isOutput() && r.prefix != "? " && strings.IndexByte(line, '\x1b') < 0
+	next := r.painted
+	if !r.isOutput() && !message && r.prefix != "agent: " { // agents do not choose how other lines begin
+		next += goesOn
+	}
+	margin := len(r.prefix) + len(next) - len(r.painted)
+	width := max(r.width, margin+minRow)
+	colours := ""
+	for size := 0; line != ""; line = line[size:] {
+		if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
+			colours = line[:size]
+			r.to = append(r.to, colours...)
+			continue
+		}
+		var c rune
+		c, size = utf8.DecodeRuneInString(line)
+		n := columns(c, r.column)
+		switch over := c != '\n' && r.column+n > width; {
+		case over && message && c == ' ':
+			r.column = width + 1 // the next word begins a row
+			continue
+		case over && words && n == 1 && c != ' ' && r.column <= width:
+			r.moveWord(next, margin)
+		case over:
+			r.breakRow(next, colours, "", margin)
+		}
+		r.to, r.column = append(r.to, line[:size]...), r.column+columns(c, r.column)
+	}
+}
+
+// isOutput reports whether the lines are the output of a command.
+func (r *rows) isOutput() bool { return strings.HasSuffix(r.prefix, "] | ") }
+
+// moveWord begins a row with the last word, unless the word fills the row that it is in.
+func (r *rows) moveWord(next string, margin int) {
+	size, used := 0, 0
+	for { // to the space after the prefix, at most
+		c, n := utf8.DecodeLastRune(r.to[:len(r.to)-size])
+		if c == ' ' || columns(c, 0) != 1 {
+			break
+		}
+		size, used = size+n, used+1
+	}
+	if r.column-used <= margin {
+		size, used = 0, 0
+	}
+	word := string(r.to[len(r.to)-size:])
+	if r.to = r.to[:len(r.to)-size]; len(r.to) < r.shown {
+		r.to, r.shown = append(r.to, strings.Repeat(" ", used)...), 0
+	}
+	r.breakRow(next, "", word, margin+used)
+}
+
+// breakRow begins a row with text that ends at a column.
+func (r *rows) breakRow(next, colours, text string, column int) {
+	if colours != "" {
+		r.to = append(r.to, noColours...)
+	}
+	r.to, r.column = append(append(append(append(r.to, '\n'), next...), colours...), text...), column
 }
 
 // noColours resets the colours that a display.ANSIStripper has left.
@@ -139,8 +182,10 @@ func columns(r rune, at int) int {
 		return 0
 	case r == '\t':
 		return 8 - at%8
-	case r < 0x1100, r >= 0x2000 && r < 0x2300, r >= 0x2500 && r < 0x25a0: // alphabets; dashes, arrows, boxes
-		return 1
+	case r < 0x1100, r >= 0x2000 && r < 0x2300, r >= 0x2500 && r < 0x25fd, r >= 0x2800 && r < 0x2900:
+		return 1 // alphabets; dashes, arrows; boxes, bars, squares; dots of spinners and bars
+	case r >= 0x2713 && r < 0x2719, r == 0x276f, r == 0x279c:
+		return 1 // ticks and crosses, prompts
 	}
 	return 2
 }

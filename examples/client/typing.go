@@ -192,7 +192,8 @@ func (s *screen) drawTyped(t *typist, stop <-chan struct{}) {
 		}
 		columns, rows := size(s.terminal)
 		t.target.resizePTY(columns, max(rows-1, 1))
-		last, _ := appendStart(nil, fmt.Sprintf("typing into %s: %s  %s", t.target.name, leaveText, t.target.command), 0, columns-1)
+		last := fmt.Sprintf("typing into %s: %s  %s", t.target.name, leaveText, t.target.command)
+		last = ansi.Truncate(last, columns-1, "")
 		drawn := fmt.Appendf(nil, "%s%s%s\x1b[7m%s%s", hideCursor, ansi.CursorPosition(1, rows), ansi.EraseEntireLine, last, noColours)
 		if drawn = append(drawn, t.target.pty.draw()...); !bytes.Equal(drawn, t.drawn) {
 			s.terminal.Write(drawn)

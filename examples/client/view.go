@@ -44,6 +44,13 @@ func (p *livePage) serve(m *acpterm.Manager, input bool, tell io.Writer) (err er
 	return nil
 }
 
+// nameSession names a session. The page must be served before the first one.
+func (p *livePage) nameSession(id acpterm.SessionID, name string) {
+	if p != nil {
+		p.view.NameSession(id, name)
+	}
+}
+
 // url returns the address of the page, or "" without -view.
 func (p *livePage) url() string {
 	if p == nil {

@@ -91,10 +91,14 @@ func (c *Conversation) requestPermission(ctx context.Context, params json.RawMes
 
 // choose asks the user to choose one of the agent's options.
 func (e *Editor) choose(ctx context.Context, r permission.Request) permission.Choice {
-	text, whole := r.Text(shownBytes)
-	dialog := Dialog{Title: "The agent asks for permission", Text: text}
-	if !whole {
+	dialog := Dialog{Title: "The agent asks for permission"}
+	var whole bool
+	if dialog.Text, whole = r.Text(shownBytes); !whole {
 		dialog.Full, _ = r.Text(0)
+	}
+	if c, ok := r.Command(); ok && strings.Trim(r.Title, "`") == cmp.Or(c.Line, strings.Join(c.Args, " ")) {
+		_, dialog.Text, _ = strings.Cut(dialog.Text, "\n") // the first line is the title, and the next the command
+		_, dialog.Full, _ = strings.Cut(dialog.Full, "\n")
 	}
 	for _, option := range r.Options {
 		allows := !strings.HasPrefix(string(option.Kind), "reject_")

@@ -17,6 +17,8 @@ const (
 	markColumns    = 16 // of the mark, the number and a very short command
 	commandColumns = 36 // of the same with a longer command, before there is room for the conversation's name
 	nameColumns    = 8  // of a name; a shorter one says nothing
+
+	blank = "\u00a0" // in bars: many spaces are drawn by erasing, which not every terminal does in colour
 )
 
 // header returns the first line of the screen.
@@ -67,7 +69,7 @@ func (m *model) bar(pane int) string {
 	if pane == m.chosen && !m.paneView.AtBottom() {
 		facts = append(facts, "↓ more")
 	}
-	right := strings.Join(facts, " · ") + " "
+	right := strings.Join(facts, " · ") + blank
 	text = fill(" "+text, width-3-ansi.StringWidth(own+right)) // with the mark, and a space on each side
 	if pane == m.chosen {
 		return style.Bold(true).Reverse(true).Render(fill(" "+mark+text+" "+own+right, width))
@@ -123,5 +125,5 @@ func duration(d time.Duration, running bool) string {
 // fill cuts or pads a line to width.
 func fill(line string, width int) string {
 	line = cut(line, max(0, width))
-	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
+	return line + strings.Repeat(blank, max(0, width-ansi.StringWidth(line)))
 }

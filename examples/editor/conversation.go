@@ -21,6 +21,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/examples/internal/sessionname"
 )
 
 const protocolVersion = 1
@@ -40,12 +41,11 @@ type Conversation struct {
 	conn    *jsonrpc2.Conn
 	closing atomic.Bool
 	asking  atomic.Int64 // unanswered permission requests
+	names   *sessionname.Names
 
 	mu        sync.Mutex
 	id        acpterm.SessionID // set by openNewSession
 	dir       string
-	title     string // reported by the agent, or empty
-	project   string // the name without a title
 	notOpened error
 	turn      *turn
 	toolCalls map[string]*ToolCall
@@ -76,7 +76,8 @@ func (e *Editor) StartAgent(ctx context.Context, cmd *exec.Cmd) (*Conversation, 
 
 // Connect starts a conversation with an agent. The agent's terminals are released when its connection ends.
 func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
-	c := &Conversation{editor: e, stdio: stdio, turn: newTurn(), toolCalls: make(map[string]*ToolCall)}
+	c := &Conversation{editor: e, stdio: stdio, turn: newTurn(), toolCalls: make(map[string]*ToolCall),
+		names: sessionname.New(e.nameSession)}
 	close(c.turn.sent) // before the first prompt
 	e.mu.Lock()
 	e.conversations = append(e.conversations, c)
@@ -97,7 +98,8 @@ func (c *Conversation) Open(ctx context.Context, dir string, additional ...strin
 	if err != nil {
 		return err
 	}
-	c.setProject(dir, initialized)
+	c.names.SetProject(dir, initialized, "")
+	c.editor.ui.Title(c.names.Name())
 	session := newSession{Cwd: dir, AdditionalDirectories: additional}
 	if session.MCPServers, err = c.offerTools(session.options(), initialized); err != nil {
 		return err

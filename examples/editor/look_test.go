@@ -202,6 +202,43 @@ func TestALightTerminal(t *testing.T) {
 	term.quit()
 }
 
+// erasing makes an emulator erase without a background, as some terminals do.
+func erasing(e *vt.Emulator) {
+	erase := func(from, to int) bool {
+		for x := from; x < min(to, e.Width()); x++ {
+			e.SetCell(x, e.CursorPosition().Y, &uv.Cell{Content: " ", Width: 1})
+		}
+		return true
+	}
+	e.RegisterCsiHandler('X', func(p ansi.Params) bool {
+		n, _, _ := p.Param(0, 1)
+		return erase(e.CursorPosition().X, e.CursorPosition().X+n)
+	})
+	e.RegisterCsiHandler('K', func(p ansi.Params) bool {
+		n, _, _ := p.Param(0, 0)
+		return n == 0 && erase(e.CursorPosition().X, e.Width())
+	})
+}
+
+func TestBarsAreWholeWithoutErasingInColour(t *testing.T) {
+	for _, size := range sizes {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			term := runEditorIn(t, size[0], size[1], erasing)
+			term.press(executable(t) + " greet" + enter)
+			shown := term.await(`▸ reject once`)
+			require.Contains(t, shown, "│ command    \"")
+			require.NotContains(t, shown, "│ title ", "it is the command")
+			term.press(up + enter)
+			term.awaitBar("≡ the agent's log")
+			term.awaitBar(" ✔ 1 ", "finished, exit code 0 · ")
+			term.press(tab) // the log is open
+			term.awaitBar("≡ the agent's log")
+			term.awaitBar(" ✔ 1 ", "finished, exit code 0 · ")
+			term.quit()
+		})
+	}
+}
+
 // luminance returns the relative luminance of WCAG.
 func luminance(c color.Color) float64 {
 	linear := func(v uint32) float64 {
@@ -251,6 +288,10 @@ func TestBarsOfLongTextsAreWholeAndNotLonger(t *testing.T) {
 	} {
 		require.Equal(t, lines, append([]string{}, lastLines(text, 2, 5)...), "%.20q", text)
 	}
+}
+
+func TestTabs(t *testing.T) {
+	require.Equal(t, "FAIL    x\n        日      y       z", harmless("FAIL\tx\n\t日\ty\tz"))
 }
 
 func TestDurations(t *testing.T) {

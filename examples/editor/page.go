@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -30,6 +31,13 @@ func (e *Editor) ServePage(address string) (url string, err error) {
 	e.page = &page{view: v, server: v.Server()}
 	e.busy.Go(func() { e.page.server.Serve(listener) })
 	return v.URL(listener.Addr()), nil
+}
+
+// nameSession names a session on the page, if there is one.
+func (e *Editor) nameSession(id acpterm.SessionID, name string) {
+	if e.page != nil {
+		e.page.view.NameSession(id, name)
+	}
 }
 
 // close ends the page.

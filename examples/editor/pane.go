@@ -74,7 +74,7 @@ func (p *Pane) Text() (text string, missed int64) {
 func (p *Pane) OfAgent() bool { return p.terminal.Attached() }
 
 // Owner returns the name of the conversation that the command belongs to, safe to show.
-func (p *Pane) Owner() string { return p.conversation.Name() }
+func (p *Pane) Owner() string { return p.conversation.names.Name() }
 
 // Duration returns how long the command has been running, or ran.
 func (p *Pane) Duration() time.Duration {

@@ -240,7 +240,7 @@ func TestDialogsAreQueuedAndWithdrawn(t *testing.T) {
 func TestAnAgentsDeathAndItsLastWords(t *testing.T) {
 	term := runEditor(t, "dying-agent")
 	term.press("go" + enter)
-	term.await(`ended(.|\n)*The agent has ended: exit code 3\n(.|\n)*the agent's log\s*\n\\x1b\[2Jgoing down`)
+	term.await(`ended(.|\n)*The agent has ended: exit code 3\n(.|\n)*the agent's log.*\n\\x1b\[2Jgoing down`)
 	term.quit()
 }
 

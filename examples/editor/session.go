@@ -40,5 +40,5 @@ func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Re
 	c.mu.Lock()
 	c.id, c.dir, c.notOpened = opened.SessionID, asked.Cwd, err
 	c.mu.Unlock()
-	c.editor.nameSessions(c)
+	c.names.Add(opened.SessionID)
 }

@@ -18,17 +18,19 @@ func harmless(text string) string {
 		return text // nearly all lines
 	}
 	var b strings.Builder
+	column := 0
 	for _, r := range text {
+		shown := string(r)
 		switch {
 		case r == '\n':
-			b.WriteRune(r)
+			column = 0
 		case r == '\t':
-			b.WriteString("    ")
+			shown = strings.Repeat(" ", 8-column%8)
 		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
-			b.WriteString(display.Visible(string(r), 0))
-		default:
-			b.WriteRune(r)
+			shown = display.Visible(shown, 0)
 		}
+		b.WriteString(shown)
+		column += ansi.StringWidth(shown)
 	}
 	return b.String()
 }

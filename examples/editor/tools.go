@@ -48,7 +48,7 @@ func (c *Conversation) own(id acpterm.SessionID) (closed func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.owners[id] = c
-	e.nameLocked(c, id)
+	c.names.Add(id)
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()

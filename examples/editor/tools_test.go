@@ -251,9 +251,9 @@ func TestNames(t *testing.T) {
 	update(nil)
 	await(project)
 	update("a\u202eb" + strings.Repeat("x", 10_000))
-	long := func() bool { return strings.HasPrefix(f.talk.Name(), `a\u202eb`) }
+	long := func() bool { return strings.HasPrefix(f.talk.names.Name(), `a\u202eb`) }
 	require.Eventually(t, long, time.Minute, time.Millisecond)
-	require.Less(t, len(f.talk.Name()), 300)
+	require.Less(t, len(f.talk.names.Name()), 300)
 }
 
 // awaitEvent reads the events of a page until one contains all texts.

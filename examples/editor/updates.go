@@ -94,19 +94,9 @@ func (c *Conversation) update(params json.RawMessage) {
 			Terminals: agentterm.ToolCallTerminals(u.Content), // their output is not repeated here
 		}))
 	case "session_info_update":
-		c.updateInfo(params)
-	}
-}
-
-// updateInfo reads a session_info_update, whose title may be null.
-func (c *Conversation) updateInfo(params json.RawMessage) {
-	var n struct {
-		Update struct {
-			Title json.RawMessage `json:"title"`
-		} `json:"update"`
-	}
-	if json.Unmarshal(params, &n) == nil {
-		c.setTitle(n.Update.Title)
+		if c.names.SetTitle(params) == nil {
+			c.editor.ui.Title(c.names.Name())
+		}
 	}
 }
 

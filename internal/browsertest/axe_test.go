@@ -35,7 +35,8 @@ func testAxe(t *testing.T, b *browser) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{
 			"serve": func(p *acptermtest.Process) int {
-				fmt.Fprint(p, "\x1b[31mred\x1b[0m \x1b[90mgrey\x1b[0m \x1b[7minverse\x1b[0m plain\n")
+				fmt.Fprint(p, "\x1b[31mred\x1b[0m \x1b[90mgrey\x1b[0m \x1b[7minverse\x1b[0m plain \x1b[2mdim\x1b[0m \x1b[2;33mdim\x1b[0m\n"+
+					"::group::group\none\n::endgroup::\nerror: bad\nwarning: odd\n::error file=a.go::wrong\n")
 				return acptermtest.Block(p)
 			},
 			"good": acptermtest.Print("done\n", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block,
@@ -77,6 +78,9 @@ func testAxe(t *testing.T, b *browser) {
 				eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(
 					a => a.querySelector('.command').textContent === %q).click(), true)`, command))
 				p.until(fmt.Sprintf(`visible(el) && part('.command').textContent === %q && part('.state').textContent`, command))
+				if command == "serve" {
+					p.until(`el.text.includes('wrong') && part('.label')`)
+				}
 				look(command)
 				eval[bool](p, `(el.openFind(), part('.copy').click(), true)`)
 				look(command + " with its menu and find")

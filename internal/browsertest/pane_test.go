@@ -64,9 +64,11 @@ func testSizesAtOnce(t *testing.T, b visitor) {
 	hold := func(when string) { // the requests for a size of the first page, or the answers
 		eval[bool](one, fmt.Sprintf(`(() => {
 			const real = window.realFetch ??= fetch
+			window.asked = false
 			const held = new Promise(release => { window.release = release })
 			window.fetch = async (url, options) => {
 				const size = String(url).includes('/size?')
+				window.asked ||= size
 				if (size && %q === 'request') await held
 				const response = await real(url, options)
 				if (size) await held
@@ -94,7 +96,7 @@ func testSizesAtOnce(t *testing.T, b visitor) {
 	third := terminal.Info().Size.Columns
 	hold("request")
 	one.resize(800, 500)
-	one.until(fits)
+	one.until(`window.asked`)
 	other.until(fmt.Sprintf(`el.row.columns === %d && !part('.screen.fills')`, third))
 	escape(other)
 	other.until(fmt.Sprintf(`el.row.columns === %d && `, second) + fills)

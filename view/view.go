@@ -259,7 +259,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.options.Heartbeat = cmp.Or(v.options.Heartbeat, 5*time.Second)
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
-	v.table = newTable(v.options)
+	v.table = newTable(v.ctx, v.options)
 	v.version = bundleVersion()
 	v.mux = v.routes()
 	v.first = v.Add(m, "")
@@ -286,6 +286,7 @@ func (v *View) Close() error {
 	for _, s := range sources {
 		s.stop()
 	}
+	v.table.watch.close()
 	v.table.clear()
 	return nil
 }
@@ -323,6 +324,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText)
+	mux.HandleFunc("GET /terminals/{key}/times", v.serveTimes)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)

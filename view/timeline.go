@@ -148,24 +148,20 @@ func isOver(t *acpterm.Terminal) bool {
 	}
 }
 
-// watch looks at the output of all running commands. Its goroutine exists only while a command runs. The methods are
-// safe for concurrent use.
+// watch looks at the output of all running commands. Its goroutine exists only while a command runs, and ends with ctx.
+// The methods are safe for concurrent use.
 type watch struct {
 	ctx     context.Context
 	looking sync.WaitGroup
 
 	mu      sync.Mutex
 	running []*timeline
-	closed  bool
 }
 
 // add adds a command, until it ends.
 func (w *watch) add(l *timeline) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return
-	}
 	w.running = append(w.running, l)
 	if len(w.running) == 1 {
 		w.looking.Go(w.look)
@@ -175,13 +171,10 @@ func (w *watch) add(l *timeline) {
 func (w *watch) look() {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
-	for {
+	for more := true; more; more = w.lookAtAll() {
 		select {
 		case <-tick.C:
 		case <-w.ctx.Done():
-			return
-		}
-		if !w.lookAtAll() {
 			return
 		}
 	}
@@ -193,12 +186,4 @@ func (w *watch) lookAtAll() bool {
 	defer w.mu.Unlock()
 	w.running = slices.DeleteFunc(w.running, func(l *timeline) bool { return !l.look() })
 	return len(w.running) > 0
-}
-
-// close ends the goroutine and waits for it.
-func (w *watch) close() {
-	w.mu.Lock()
-	w.closed, w.running = true, nil
-	w.mu.Unlock()
-	w.looking.Wait()
 }

@@ -286,7 +286,7 @@ func (v *View) Close() error {
 	for _, s := range sources {
 		s.stop()
 	}
-	v.table.watch.close()
+	v.table.watch.looking.Wait()
 	v.table.clear()
 	return nil
 }

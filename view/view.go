@@ -51,7 +51,7 @@
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
-// /<token>/assets/acp-terminal.js, where it is readable and imports some twenty others. The element can be used with a
+// /<token>/assets/acp-terminal.js, where it is readable and imports some thirty others. The element can be used with a
 // strict content security policy, since it does not use any inline scripts or styles and only needs script-src,
 // style-src and connect-src for its server. The element is not affected by the page's styles. By default, its colours
 // follow the system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page

@@ -124,7 +124,8 @@ func testSigns(t *testing.T, b visitor) {
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	p := b.visit(t, v.url)
-	for command, sign := range map[string]string{"good": "✓", "bad": "✗", "rm": "⊘", "long": ""} {
+	for _, test := range [][2]string{{"good", "✓"}, {"bad", "✗"}, {"rm", "⊘"}, {"long", ""}} {
+		command, sign := test[0], test[1]
 		link := fmt.Sprintf(`[...document.querySelectorAll('nav a')].find(a => a.querySelector('.command').textContent === %q)`, command)
 		p.until(link)
 		eval[bool](p, `(location.hash = `+link+`.hash, true)`)

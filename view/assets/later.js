@@ -1,7 +1,6 @@
 // What a page loads only when it is needed: all retained output, finding, the first error, groups of lines, and the
 // widths of emoji.
 export { Finder } from './finder.js'
-export { isError } from './firsterror.js'
-export { Groups } from './groups.js'
-export { History } from './history.js'
+export { Folds } from './folds.js'
+export { Seeker } from './seek.js'
 export { Unicode11Addon } from './xterm/addon-unicode11.mjs'

@@ -1,0 +1,72 @@
+// Copying the output or the selection, the command, and a link to the terminal.
+
+export class Copying {
+  #parts
+  #screen
+  #reading
+  #host
+
+  constructor(parts, screen, reading, host) {
+    this.#parts = parts
+    this.#screen = screen
+    this.#reading = reading
+    this.#host = host
+    const { on } = host
+    on(parts.copyLink, 'click', () => this.#copy(this.#link(), 'the link'))
+    parts.screen.addEventListener('copy', event => {
+      if (!screen.xterm?.hasSelection()) return
+      event.stopPropagation() // because the text from xterm.js has no tabs
+      event.preventDefault()
+      event.clipboardData.setData('text/plain', screen.selected())
+      if (host.typing()) screen.xterm.clearSelection() // so that Control C interrupts again
+    }, { capture: true, signal: host.stopped })
+    on(parts.copyOutput, 'click', () => { if (parts.copyOutput.getAttribute('aria-disabled') !== 'true') this.copy() })
+    on(parts.copyCommand, 'click', () => this.#copy(host.row().command, 'the command'))
+  }
+
+  // asWritten means that the screen has all retained output as the command wrote it.
+  get #asWritten() { return !this.#reading.partial && !this.#host.folds()?.any }
+
+  // copy copies the selection, or else all retained output, to the clipboard.
+  async copy() {
+    const signal = this.#host.signal()
+    const selected = this.#screen.selected()
+    if (!selected && !this.#host.row()?.bytes) return this.#host.say('There is no output to copy.', signal)
+    await this.#copy(selected || (this.#asWritten ? this.#screen.text : this.#reading.seeker().then(seeker => seeker.read(signal)).then(history => history.plain)), 'the output')
+  }
+
+  async #copy(text, what) {
+    const signal = this.#host.signal()
+    if (!text) return this.#host.say(`There is nothing to copy: ${what} is empty.`, signal)
+    try {
+      await copyText(text)
+      this.#host.say(`Copied ${what}`, signal)
+    } catch (error) {
+      const lost = error.name === 'TypeError' // thrown by fetch
+      this.#host.say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
+    }
+  }
+
+  // onMenu prepares the menu.
+  onMenu() {
+    const p = this.#parts
+    p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
+    p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
+    const folds = this.#host.folds()
+    p.foldAll.hidden = !folds?.any || !!this.#reading.shown
+    p.foldAll.textContent = folds?.folded ? 'Unfold groups' : 'Fold groups'
+  }
+
+  // link returns the address of the terminal's own page, at the marked line.
+  #link() {
+    const line = this.#screen.markedLine
+    return new URL(this.#host.src() + (line ? `#L${line}` : ''), location.href).href
+  }
+}
+
+// copyText puts text, or the text of a promise, on the clipboard. Some browsers allow it only before the first await.
+function copyText(text) {
+  if (typeof text === 'string') return navigator.clipboard.writeText(text)
+  const blob = text.then(text => new Blob([text], { type: 'text/plain' }))
+  return navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })])
+}

@@ -1,0 +1,91 @@
+// The bar for finding text in the output. Its Finder is loaded on first use.
+import { searchColors } from './themes.js'
+
+export class FindBar {
+  #parts
+  #screen
+  #reading
+  #host
+  #finder = null // loaded on first use
+
+  constructor(parts, screen, reading, host) {
+    this.#parts = parts
+    this.#screen = screen
+    this.#reading = reading
+    this.#host = host
+    const p = parts, { on } = host
+    on(p.findButton, 'click', () => this.toggle(p.findBar.hidden))
+    on(p.findText, 'input', () => this.find(p.findText.value, false, true))
+    on(p.findText, 'keydown', event => {
+      if (event.key === 'Enter') this.find(p.findText.value, event.shiftKey)
+      const choice = event.altKey && !event.ctrlKey && { KeyC: p.findCase, KeyW: p.findWord, KeyR: p.findRegex }[event.code]
+      if (!choice) return
+      event.preventDefault()
+      choice.click()
+    })
+    for (const choice of [p.findCase, p.findWord, p.findRegex]) on(choice, 'click', () => {
+      choice.setAttribute('aria-pressed', choice.getAttribute('aria-pressed') !== 'true')
+      this.find(p.findText.value, false, true)
+    })
+    on(p.findNext, 'click', () => this.find(p.findText.value))
+    on(p.findPrevious, 'click', () => this.find(p.findText.value, true))
+    on(p.findClose, 'click', () => this.toggle(false))
+    on(p.box, 'keydown', event => {
+      if (event.key === 'Escape' && !p.findBar.hidden) this.toggle(false)
+      else if (event.key === 'f' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault()
+        this.toggle(true)
+      }
+    })
+  }
+
+  // find marks the next or the previous match of a text in all retained output, and shows it. incremental begins with
+  // the current match. It resolves to whether a match exists.
+  async find(text, backwards = false, incremental = false) {
+    if (!this.#screen.xterm) return false
+    if (text) await this.#host.folds()?.unfold()
+    this.#screen.leaveEnd()
+    const signal = this.#host.signal()
+    const finder = await this.#loadFinder(signal)
+    return !!finder && finder.find(text, backwards, incremental)
+  }
+
+  // loadFinder returns the finder of the screen, or null if that has changed.
+  async #loadFinder(signal) {
+    const { Finder } = await this.#host.load(signal) ?? {}
+    if (!Finder || signal.aborted || !this.#screen.xterm) return null
+    return this.#finder ??= new Finder(this.#screen.xterm, () => searchColors(this.#host.dark()), this.#parts, {
+      partial: () => this.#reading.partial && !this.#reading.moving, shown: () => this.#reading.shown,
+      read: async () => (await this.#reading.seeker()).readOrSay(signal),
+      show: async (history, last) => (await this.#reading.seeker()).show(history, last),
+    })
+  }
+
+  // rescan finds the text in a screen that has been written again, and redraw marks the matches in other colours.
+  rescan() { this.#finder?.rescan() }
+
+  redraw() { this.#finder?.redraw() }
+
+  close() {
+    this.#finder?.dispose()
+    this.#finder = null
+  }
+
+  // clear removes what belongs to a command.
+  clear() { this.#parts.findCount.textContent = '' }
+
+  // toggle shows or hides the bar.
+  toggle(show) {
+    const p = this.#parts
+    p.findBar.hidden = !show
+    p.findButton.setAttribute('aria-expanded', show)
+    if (show) {
+      p.findText.select()
+      p.findText.focus()
+      if (p.findText.value) this.find(p.findText.value, false, true)
+    } else {
+      this.#finder?.clear()
+      p.findButton.focus()
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// The header of a terminal: the state of its command, what is known about it, and Stop.
+import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
+
+const noOutput = 'No output.'
+
+export class Header {
+  #parts
+  #host
+  #clockOffset = 0 // the server's clock minus the browser's
+  #stopProblem = '' // the reason why the last stop request had no effect
+
+  constructor(parts, host) {
+    this.#parts = parts
+    this.#host = host
+    host.on(parts.more, 'click', () => this.showMore(!parts.command.classList.contains('whole-command')))
+    const clock = setInterval(() => this.showNumbers(), 200)
+    host.stopped.addEventListener('abort', () => clearInterval(clock))
+  }
+
+  // now is the server's time.
+  get now() { return Date.now() + this.#clockOffset }
+
+  set now(now) { this.#clockOffset = now - Date.now() }
+
+  // stop asks the command to end. A second call before its end kills it.
+  async stop() {
+    const signal = this.#host.signal()
+    let problem = 'the connection is lost'
+    try {
+      const response = await fetch(`${this.#host.src()}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
+      problem = response.ok ? '' : (await response.text()).trim()
+    } catch {} // no response
+    if (signal?.aborted || this.#host.stopped.aborted) return
+    this.#stopProblem = problem
+    this.#showProblem()
+  }
+
+  // clear removes what belongs to a command.
+  clear() {
+    const p = this.#parts
+    if (p.box.getRootNode().activeElement === p.stop) p.copy.focus()
+    this.#stopProblem = ''
+    for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem]) part.textContent = ''
+    p.command.title = ''
+    p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = p.whole.hidden = true
+    p.screen.classList.remove('unused')
+    delete p.box.dataset.tone
+  }
+
+  // show shows a row instead of another one.
+  show(row, before) {
+    const p = this.#parts
+    p.box.dataset.tone = tone(row)
+    if (p.command.textContent !== commandOf(row)) {
+      p.command.textContent = commandOf(row)
+      this.showMore(false)
+    }
+    p.copyCommand.hidden = !row.command
+    if (before?.number !== row.number) p.owner.replaceChildren(...ownerBadge(row))
+    p.command.title = [row.program, row.pid && `process ${row.pid}`].filter(Boolean).join(', ')
+    if (!before || outcome(before) !== outcome(row) || before.status !== row.status || before.survivors !== row.survivors) {
+      p.state.textContent = stateText(row)
+    }
+    p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
+    if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream continues until a release
+    const unused = row.state === 'denied' || row.state === 'failed'
+    p.screen.classList.toggle('unused', unused)
+    p.whole.hidden = p.findButton.hidden = unused
+    p.firstError.hidden = kindOf(row) !== 'failed' || !row.ended || !row.bytes || !!row.pty
+    p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
+    p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'
+    if (unused) p.wrap.hidden = true
+    const focused = p.box.getRootNode().activeElement === p.stop
+    p.stop.hidden = !row.canStop
+    p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
+    p.stop.title = row.agent ? 'Ask the agent to end the command' : ''
+    this.#showProblem()
+    if (focused && p.stop.hidden) p.copy.focus()
+    this.showNumbers()
+  }
+
+  // showNone says that an ended command has written nothing.
+  showNone() {
+    const { message } = this.#parts
+    const row = this.#host.row()
+    if (row && !row.bytes && !message.textContent && row.state !== 'denied') message.textContent = noOutput
+  }
+
+  // showOnline shows whether the row is current. Without a connection, the clock stands still and Stop is disabled.
+  showOnline(online) {
+    const p = this.#parts
+    if (online) delete p.box.dataset.offline
+    else p.box.dataset.offline = ''
+    p.stop.disabled = !online
+  }
+
+  // showUnknown shows a row whose state can no longer be known.
+  showUnknown(row) {
+    const p = this.#parts
+    p.box.dataset.tone = tone(row)
+    p.state.textContent = outcome(row)
+    this.showNumbers()
+  }
+
+  // showMore shows all of a long command, or its first lines.
+  showMore(whole = this.#parts.command.classList.contains('whole-command')) {
+    const { command, more } = this.#parts
+    more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
+    command.classList.toggle('whole-command', whole)
+    more.hidden = !whole && command.scrollHeight <= command.clientHeight
+  }
+
+  #showProblem() {
+    const reason = this.#host.row()?.stopError || this.#stopProblem
+    const text = reason ? `Not stopped: ${reason}` : ''
+    if (this.#parts.problem.textContent !== text) this.#parts.problem.textContent = text
+  }
+
+  showNumbers() {
+    const row = this.#host.row()
+    if (!row) return
+    const missed = this.#host.missed()
+    if (!row.ended && !this.#host.online()) return // it may have ended
+    const ended = row.ended || this.now
+    const numbers = [row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
+    // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
+    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
+    numbers.push(clock(row.started))
+    if (row.state !== 'denied' && row.state !== 'failed') {
+      numbers.push(duration(ended - row.started), bytes(row.bytes))
+      if (row.pty && missed) numbers.push(`${bytes(missed)} not shown`)
+      if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
+    }
+    const shown = this.#parts.numbers
+    while (shown.childElementCount > numbers.length) shown.lastChild.remove()
+    numbers.forEach((text, i) => {
+      const item = shown.children[i] ?? shown.appendChild(element('li'))
+      if (item.textContent === text) return
+      item.textContent = text
+      item.title = text.length > 60 ? text : ''
+    })
+  }
+}
+
+// stateText returns the text for screen readers.
+function stateText(row) {
+  let text = outcome(row)
+  if (['killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
+  if (row.survivors) text += `; still running: ${row.survivors}`
+  return text
+}
+
+function notRun(row) {
+  const start = row.state === 'denied' ? 'This command was denied and did not run.' : 'This command could not be started.'
+  return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
+}

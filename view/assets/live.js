@@ -1,0 +1,144 @@
+// The live output on its way to the screen.
+import { cut } from './lines.js'
+import { mayMark } from './marks.js'
+import { bytes } from './text.js'
+
+export class Live {
+  missed = 0 // skipped bytes
+  folds = null // once some output has had marks of groups
+  #parts
+  #screen
+  #reading
+  #host
+  #written = false // output has been written
+  #atStart = true // of a line
+  #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
+  #toLoad = 0 // bytes of that output
+
+  constructor(parts, screen, reading, host) {
+    this.#parts = parts
+    this.#screen = screen
+    this.#reading = reading
+    this.#host = host
+  }
+
+  // loaded resolves when the screen has the output that existed at first.
+  get loaded() { return this.#loaded.promise }
+
+  // expect says how many bytes of output exist.
+  expect(size) {
+    this.#toLoad ||= size
+    this.showLoading()
+  }
+
+  // close forgets the output, and clear also what is folded.
+  close() {
+    this.folds?.close()
+    this.missed = this.#toLoad = 0
+    this.#written = false
+    this.#atStart = true
+    this.#loaded.resolve()
+    this.#loaded = Promise.withResolvers()
+  }
+
+  clear() { this.folds?.clear() }
+
+  // finish completes the screen after the end of the output.
+  async finish(signal) {
+    const rest = this.folds?.rest()
+    if (rest) await new Promise(resolve => this.#screen.xterm.write(rest, resolve))
+    if (signal.aborted) return
+    this.showLoading('', true)
+    if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
+    try { // the number of the last line is that of all line ends, without the note about what is dropped
+      const response = await fetch(`${this.#host.src()}/text`, { signal })
+      const lines = response.ok ? 1 + await lineEnds(response.body) : 0
+      if (!signal.aborted && lines && !this.#reading.shown) this.#screen.numbers.start(this.#host.row().dropped ? lines - 1 : lines)
+      if (!signal.aborted) this.#reading.showCut()
+    } catch {} // no numbers without a connection
+  }
+
+  // showLoading shows how much of the output that existed at first has arrived. id is that of the last event.
+  showLoading(id = '', ended = false) {
+    const p = this.#parts
+    if (!this.#host.row() || this.#loaded.done) return
+    const at = Number(id?.split('-')[1] ?? 0)
+    const loaded = ended || this.#screen.kind === 'pty' || at >= this.#toLoad
+    p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
+    if (!loaded) return
+    this.#loaded.done = true
+    this.#loaded.resolve()
+    if (this.#host.line() && !this.folds?.folded) this.#reading.showLine()
+  }
+
+  // write waits until xterm.js has shown the output, so that the stream is read no faster.
+  async write({ missed, text, replaced }, signal) {
+    const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
+    const wide = this.#screen.lacksWidths(text)
+    if (marked || wide) {
+      const { Folds, Unicode11Addon } = await this.#host.load(signal) ?? {}
+      if (signal.aborted) return
+      if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#host)).begin(this.#atStart)
+      if (wide && Unicode11Addon) this.#screen.addWidths(Unicode11Addon)
+    }
+    if (this.#reading.shown || this.#reading.moving) return // the live output is read again after the window
+    const xterm = this.#screen.xterm
+    let lead = ''
+    if (replaced) {
+      xterm.reset() // nothing is queued, because each write is awaited
+      this.#host.rescan()
+      this.folds?.reset()
+      this.folds?.forget()
+      this.#screen.numbers.start(1)
+      this.missed = 0
+      lead = '\x18\x1b\\' // earlier output may end within an escape sequence
+    }
+    if (missed) {
+      this.missed += missed
+      // Earlier output may end within an escape sequence or a colour, so both are reset.
+      const bol = xterm.buffer.active.cursorX ? '\r\n' : ''
+      const kept = this.#written || missed > (this.#host.row()?.dropped ?? 0) + 3
+      const reason = this.#written ? 'the output was faster than this page'
+        : kept ? 'Earlier has what is kept' : 'it is not kept'
+      this.#reading.gap ||= kept
+      const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
+      lead = `\x18\x1b\\\x1b[0m${this.#host.row()?.pty ? '' : note}` // on a PTY the note would spoil the screen
+      this.folds?.reset()
+    }
+    this.#written = true
+    this.#atStart = text.endsWith('\n')
+    this.#screen.noteRedraws(text)
+    await new Promise(resolve => {
+      signal.addEventListener('abort', resolve, { once: true })
+      if (lead) xterm.write(lead)
+      if (missed) xterm.write('', () => this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1))
+      this.#writePieces(text)
+      xterm.write('', () => {
+        signal.removeEventListener('abort', resolve)
+        if (!signal.aborted) this.#reading.showCut()
+        resolve()
+      })
+    })
+  }
+
+  // writePieces writes the output in pieces: groups, and no more rows at once than the numbers of lines can follow.
+  #writePieces(text) {
+    const xterm = this.#screen.xterm, numbers = this.#screen.numbers
+    if (this.#screen.kind === 'pty') return xterm.write(text)
+    for (const piece of this.folds?.pieces(text) ?? [{ text }]) {
+      if (piece.skipped) xterm.write('', () => numbers.skip(piece.skipped))
+      if (piece.group) xterm.write('', () => this.folds.addHeading(piece.group, xterm.registerMarker(0)))
+      for (const part of cut(piece.text, xterm.cols)) xterm.write(part, () => numbers.advance())
+    }
+  }
+}
+
+// lineEnds returns the number of line ends in a stream of bytes.
+async function lineEnds(stream) {
+  const reader = stream.getReader()
+  let count = 0
+  for (let read; !(read = await reader.read()).done;) {
+    for (let at = -1; (at = read.value.indexOf(10, at + 1)) >= 0;) count++
+  }
+  return count
+}

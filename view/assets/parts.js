@@ -1,0 +1,62 @@
+// The elements in the shadow root of <acp-terminal>.
+import { element } from './text.js'
+import { menuOf } from './menu.js'
+
+// build creates the element's children.
+export function build(root, onMenu) {
+  const p = {}
+  const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
+  const choice = (sign, name, key) => button('', {
+    class: 'choice', 'data-sign': sign, 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
+  })
+  p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
+  p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
+  p.more = button('', { class: 'more', hidden: true })
+  p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
+  p.owner = element('span', { class: 'owner' })
+  p.note = element('p', { class: 'note', role: 'status' })
+  p.problem = element('p', { class: 'note problem', role: 'alert' })
+  p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
+  p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
+  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
+  p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
+  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error' })
+  p.copy = button('Copy', { class: 'copy' })
+  p.copyOutput = button('Copy output', { class: 'copy-output' })
+  p.copyCommand = button('Copy command', { class: 'copy-command' })
+  p.copyLink = button('Copy link to this terminal', { class: 'copy-link' })
+  p.foldAll = button('Fold groups', { class: 'fold-all' })
+  p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
+  p.menu = menuOf(p.copy, [p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll], onMenu)
+  p.cutText = element('span')
+  p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
+  p.later = button('Later', { class: 'later', title: 'Show the output after this' })
+  p.cut = element('p', { class: 'cut', hidden: true }, p.cutText, p.earlier, p.later)
+  p.stop = button('Stop', { class: 'stop', hidden: true })
+  p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
+  p.findCount = element('span', { class: 'count', role: 'status' })
+  p.findCase = choice('Aa', 'Match case', 'C')
+  p.findWord = choice('ab', 'Whole word', 'W')
+  p.findRegex = choice('.*', 'Regular expression', 'R')
+  p.findPrevious = button('↑', { 'aria-label': 'Previous' })
+  p.findNext = button('↓', { 'aria-label': 'Next' })
+  p.findClose = button('✕', { 'aria-label': 'Close' })
+  p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
+    element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
+  p.screen = element('div', { class: 'screen' })
+  p.message = element('p', { class: 'message' })
+  p.gutter = element('div', { class: 'gutter', 'aria-hidden': 'true', title: 'A click links to the line' })
+  p.loading = element('p', { class: 'loading', role: 'status' })
+  p.toEnd = button('↓ Follow', { class: 'to-end off' })
+  p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
+  p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
+    element('header', {},
+      element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
+      element('div', { class: 'about' }, p.numbers, p.toEnd), p.cut, p.note, p.problem),
+    p.findBar,
+    element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
+    p.typing)
+  root.replaceChildren(p.box)
+  return p
+}

@@ -1,0 +1,239 @@
+// The screen of a terminal: xterm.js in its pane, which shows the output of one src, and the numbers of its lines.
+import { Terminal } from './xterm/xterm.mjs'
+import { fit, fontSize } from './fit.js'
+import { makeInert } from './inert.js'
+import { markerAt, textOf, textOfAll } from './lines.js'
+import { linkOpener } from './links.js'
+import { Numbers } from './numbers.js'
+import { openStyled } from './styles.js'
+import { themes } from './themes.js'
+
+// kinds are the options of xterm.js that differ between commands with and without a PTY.
+const kinds = {
+  pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.15 }, // output of a pipe has no carriage returns
+  pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
+}
+
+// mayBeWide matches characters whose width differs between versions of Unicode, and others, but no frames or arrows.
+const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
+
+const redraws = /\r(?!\n|$)|\x1b\[\d*A/ // what a progress bar writes, which expects that its line does not wrap
+export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
+
+export class Screen {
+  xterm = null
+  numbers = null // of the lines
+  #parts
+  #root
+  #sheets // of the shadow root, without those of xterm.js
+  #host
+  #widths = null // the add-on with the widths of emoji, once the output has some
+  #visible = false // the screen has been fitted to its pane
+  #leaveEnd = () => {}
+  #marked = null // the decoration of the line that was jumped to
+  #wrapChosen = false // by the user, for all terminals
+
+  constructor(parts, root, host) {
+    this.#parts = parts
+    this.#root = root
+    this.#host = host
+    host.on(parts.wrap, 'click', () => {
+      this.#wrapChosen = true
+      this.#setWrap(!this.#wraps)
+    })
+    host.on(parts.reader, 'click', () => {
+      const pressed = parts.reader.getAttribute('aria-pressed') !== 'true'
+      parts.reader.setAttribute('aria-pressed', pressed)
+      if (this.xterm) this.xterm.options.screenReaderMode = pressed
+    })
+    for (const type of ['wheel', 'touchstart', 'pointerdown'])
+      parts.screen.addEventListener(type, () => this.leaveEnd(), { capture: true, passive: true, signal: host.stopped })
+  }
+
+  get following() {
+    const buffer = this.xterm?.buffer.active
+    return !buffer || !this.#host.shown() && buffer.viewportY >= buffer.baseY
+  }
+
+  get kind() { return this.#host.row()?.pty ? 'pty' : 'pipe' }
+
+  // full means that the screen and its scrollback have no more room.
+  get full() { return this.xterm.buffer.normal.length >= scrollback + this.xterm.rows }
+
+  get text() { return this.xterm ? textOfAll(this.xterm) : '' }
+
+  // make makes an xterm.js that is not shown.
+  make(cols) {
+    const xterm = new Terminal({
+      allowProposedApi: true, // for decorations
+      ...kinds.pipe, // until the row is known
+      cols, rows: 24, disableStdin: true, // listen handles the user's input
+      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
+      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5,
+      screenReaderMode: this.#parts.reader.getAttribute('aria-pressed') === 'true',
+      scrollback, theme: themes(this.#host.dark()), windowOptions: {},
+    })
+    makeInert(xterm, () => this.kind)
+    if (this.#widths) this.#setWidths(xterm)
+    return xterm
+  }
+
+  #setWidths(xterm) {
+    xterm.loadAddon(new this.#widths())
+    xterm.unicode.activeVersion = '11'
+  }
+
+  // lacksWidths reports whether a text needs the widths of emoji.
+  lacksWidths(text) { return !this.#widths && mayBeWide.test(text) }
+
+  addWidths(addon) {
+    this.#widths = addon
+    this.#setWidths(this.xterm)
+  }
+
+  // open makes a new xterm.js for each src, because the old one may have queued output.
+  open() {
+    const p = this.#parts
+    this.#sheets ??= [...this.#root.adoptedStyleSheets]
+    const xterm = this.xterm = this.make(80)
+    linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
+    openStyled(xterm, p.screen, this.#root)
+    xterm.onRender(() => this.#showToEnd())
+    this.numbers = new Numbers(xterm, p.gutter, number => this.#host.pick(number))
+    return xterm
+  }
+
+  // close removes the xterm.js, which may have queued output.
+  close() {
+    const p = this.#parts
+    this.leaveEnd()
+    this.unmark()
+    this.xterm?.dispose()
+    this.xterm = this.numbers = null
+    this.#visible = false
+    if (this.#sheets) this.#root.adoptedStyleSheets = this.#sheets
+    p.gutter.textContent = ''
+    p.toEnd.classList.add('off')
+  }
+
+  // clear removes what belongs to a command.
+  clear() {
+    const { screen, gutter, wrap } = this.#parts
+    screen.classList.remove('pty')
+    gutter.hidden = false
+    if (!this.#wrapChosen) wrap.setAttribute('aria-pressed', 'true')
+  }
+
+  // makeRoom makes room for a whole Window of the History.
+  makeRoom() { this.xterm.options.scrollback = 2 * scrollback }
+
+  // setKind sets up the screen for a command with or without a PTY.
+  setKind() {
+    const { pty } = this.#host.row()
+    Object.assign(this.xterm.options, kinds[this.kind], { fontSize: fontSize(), theme: themes(this.#host.dark(), pty) })
+    if (pty) this.xterm.write('\x1b[?1047l') // shows the cursor, as xterm.js otherwise does on the first focus
+    this.#parts.screen.classList.toggle('pty', !!pty)
+    this.#parts.gutter.hidden = !!pty
+    this.fit()
+  }
+
+  showTheme() {
+    if (!this.xterm) return
+    this.xterm.options.theme = themes(this.#host.dark(), this.#host.row()?.pty)
+  }
+
+  // fit fits the screen to its pane. A screen at the end stays there.
+  fit() {
+    if (!this.xterm?.element) return
+    const { following } = this
+    const { screen, wrap } = this.#parts
+    const appears = !this.#visible && screen.clientHeight > 0
+    this.#visible = screen.clientHeight > 0
+    this.#host.keepSize()
+    const selection = this.xterm.getSelectionPosition(), { cols } = this.xterm
+    const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps)
+    wrap.hidden = !narrow || screen.classList.contains('unused')
+    // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.
+    if (selection && this.xterm.cols === cols) this.select(selection)
+    this.numbers?.fit()
+    if (!following || this.#host.shown()) return
+    this.xterm.scrollToBottom()
+    if (appears) this.#stayAtEnd(this.xterm)
+  }
+
+  // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first
+  // scrolls it by the height that it had while it was hidden. This uses internals of the vendored version 6.0.0.
+  #stayAtEnd(xterm) {
+    this.leaveEnd()
+    let steady = 0
+    const stay = () => {
+      this.#showToEnd()
+      if (this.following ? ++steady > 5 : this.#host.shown()) return this.leaveEnd()
+      if (this.following) return
+      steady = 0
+      const viewport = xterm._core._viewport
+      viewport._latestYDisp = undefined // so that the scrollbar moves
+      viewport._sync()
+      xterm.scrollToBottom()
+      this.#showToEnd()
+    }
+    const timer = setInterval(stay, 100)
+    const rendered = xterm.onRender(() => { if (!this.following) stay() })
+    this.#leaveEnd = () => {
+      clearInterval(timer)
+      rendered.dispose()
+      this.#leaveEnd = () => {}
+    }
+  }
+
+  // reveal scrolls to the line that begins in a row, and marks it.
+  reveal(row) {
+    const xterm = this.xterm
+    this.leaveEnd()
+    let last = row
+    while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
+    this.unmark()
+    const marker = markerAt(xterm, row)
+    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1 })
+    mark?.onRender(shown => shown.classList.add('marked'))
+    this.#marked = mark
+    xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
+  }
+
+  unmark() {
+    this.#marked?.dispose()
+    this.#marked = null
+  }
+
+  // leaveEnd lets a screen that has appeared scroll.
+  leaveEnd() { this.#leaveEnd() }
+
+  #showToEnd() { this.#parts.toEnd.classList.toggle('off', this.following) }
+
+  // select restores a selection, moved down by some rows. It clears the selection if that is not on the screen.
+  select(selection, by = 0) {
+    if (!(selection?.start.y + by >= 0)) return this.xterm.clearSelection()
+    const { start, end } = selection
+    this.xterm.select(start.x, start.y + by, (end.y - start.y) * this.xterm.cols + end.x - start.x)
+  }
+
+  selected() {
+    const selection = this.xterm?.getSelectionPosition()
+    return selection ? textOf(this.xterm, selection) : ''
+  }
+
+  // markedLine is the number of the marked line, if one is marked.
+  get markedLine() { return this.#marked && this.numbers.of(this.#marked.marker.line) }
+
+  // noteRedraws turns wrapping off for a progress bar, unless the user has chosen.
+  noteRedraws(text) {
+    if (!this.#wrapChosen && this.kind === 'pipe' && redraws.test(text) && this.#wraps) this.#setWrap(false)
+  }
+
+  get #wraps() { return this.#parts.wrap.getAttribute('aria-pressed') === 'true' }
+
+  #setWrap(on) {
+    this.#parts.wrap.setAttribute('aria-pressed', on)
+    this.fit()
+  }
+}

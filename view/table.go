@@ -125,8 +125,8 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	}, info.Started, terminal, false)
 }
 
-// start adds a terminal's entry. It replaces the entry of a released terminal whose id the agent uses again. If now is
-// false, the terminal may have ended long ago.
+// start adds a terminal's entry. It replaces the entry of a released terminal whose id the agent uses again. now means
+// that the command starts now, although it may have ended already.
 func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal, now bool) {
 	t.mu.Lock()
 	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.fixed.Agent &&
@@ -139,7 +139,8 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 		x.keep = max(terminal.Info().OutputByteLimit, 64<<10)
 		x.past = !terminal.Info().Ended.IsZero()
 		x.measure()
-		if !terminal.Attached() && !terminal.HasPTY() && (now || !x.past) && x.timeline == nil {
+		known := now || !x.past || time.Since(terminal.Info().Ended) < time.Second
+		if known && x.timeline == nil && !terminal.Attached() && !terminal.HasPTY() {
 			x.timeline = newTimeline(terminal)
 			t.watch.add(x.timeline)
 		}

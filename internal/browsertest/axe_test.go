@@ -77,6 +77,10 @@ func testAxe(t *testing.T, b *browser) {
 				eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(
 					a => a.querySelector('.command').textContent === %q).click(), true)`, command))
 				p.until(fmt.Sprintf(`visible(el) && part('.command').textContent === %q && part('.state').textContent`, command))
+				if command == "serve" {
+					eval[bool](p, `(part('.copy').click(), part('.show-times').click(), true)`) // for the other commands, too
+					p.until(`part('.times time')`)
+				}
 				look(command)
 				eval[bool](p, `(el.openFind(), part('.copy').click(), true)`)
 				look(command + " with its menu and find")

@@ -69,6 +69,9 @@ var inEach = []struct {
 	{"a time of another day has the day", testDays, false},
 	{"lines have numbers and links", testLineNumbers, false},
 	{"lines have numbers if the first are not kept", testNumbersOfKept, false},
+	{"lines have times on demand", testTimes, false},
+	{"the parts of a long output have their times", testTimesOfParts, false},
+	{"times that are not known are not shown", testUnknownTimes, false},
 	{"the groups of a command fold", testGroups, false},
 	{"the first error is a click away", testFirstError, false},
 	{"no output makes the page slow", testHostileOutput, false},
@@ -115,6 +118,7 @@ var inOthers = []string{
 	"on phones, all fits and can be touched",
 	"find has choices for case, words and expressions",
 	"the groups of a command fold",
+	"lines have times on demand",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

@@ -52,6 +52,7 @@ export class Copying {
     const p = this.#parts
     p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
     p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
+    p.times.hidden = this.#screen.kind === 'pty'
     const folds = this.#host.folds()
     p.foldAll.hidden = !folds?.any || !!this.#reading.shown
     p.foldAll.textContent = folds?.folded ? 'Unfold groups' : 'Fold groups'

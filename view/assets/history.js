@@ -8,6 +8,7 @@ import { countIn } from './search.js'
 const windowSections = 4
 
 export class History {
+  start = 0 // offset of the output's beginning
   #sections // { text: as written by the command, plain: as shown, lines: number of line ends }
   #first // number of the first line
   #counted = { pattern: null, counts: [] }
@@ -23,14 +24,17 @@ export class History {
     const response = await fetch(url, { signal })
     if (!response.ok) throw new TypeError(response.statusText)
     const sections = []
-    for (const text of cut(await response.text(), xterm.cols)) {
+    const whole = await response.text()
+    for (const text of cut(whole, xterm.cols)) {
       xterm.reset()
       await write(xterm, text)
       signal.throwIfAborted()
       const plain = textOfAll(xterm)
       sections.push({ text, plain, shown: asShown(plain), lines: plain.split('\n').length - 1 })
     }
-    return new History(sections, first)
+    const history = new History(sections, first)
+    if (!first) history.start = parseInt(whole.slice(1)) || 0 // in the note about what is not kept
+    return history
   }
 
   // plain is the whole output as shown.

@@ -5,6 +5,8 @@ import { bytes } from './text.js'
 
 export class Live {
   missed = 0 // skipped bytes
+  times = null // of the lines, once the user has asked for them
+  end = -1 // offset of the end of the output on the screen, or -1 while it is being written
   folds = null // once some output has had marks of groups
   #parts
   #screen
@@ -20,6 +22,10 @@ export class Live {
     this.#screen = screen
     this.#reading = reading
     this.#host = host
+    host.on(parts.times, 'click', async () => {
+      const { Times } = await host.load(host.signal()) ?? {}
+      if (Times) (this.times ??= new Times(parts, screen, reading, this, host)).toggle()
+    })
   }
 
   // loaded resolves when the screen has the output that existed at first.
@@ -34,6 +40,8 @@ export class Live {
   // close forgets the output, and clear also what is folded.
   close() {
     this.folds?.close()
+    this.times?.close()
+    this.end = -1
     this.missed = this.#toLoad = 0
     this.#written = false
     this.#atStart = true
@@ -61,8 +69,12 @@ export class Live {
   // showLoading shows how much of the output that existed at first has arrived. id is that of the last event.
   showLoading(id = '', ended = false) {
     const p = this.#parts
-    if (!this.#host.row() || this.#loaded.done) return
     const at = Number(id?.split('-')[1] ?? 0)
+    if (id) {
+      this.end = at
+      this.times?.written()
+    }
+    if (!this.#host.row() || this.#loaded.done) return
     const loaded = ended || this.#screen.kind === 'pty' || at >= this.#toLoad
     p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
     if (!loaded) return
@@ -72,7 +84,8 @@ export class Live {
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
-  async write({ missed, text, replaced }, signal) {
+  async write({ offset, missed, text, replaced }, signal) {
+    this.end = -1
     const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
     const wide = this.#screen.lacksWidths(text)
     if (marked || wide) {
@@ -111,7 +124,10 @@ export class Live {
     await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)
-      if (missed) xterm.write('', () => this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1))
+      if (missed) xterm.write('', () => {
+        this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
+        this.times?.start(offset)
+      })
       this.#writePieces(text)
       xterm.write('', () => {
         signal.removeEventListener('abort', resolve)

@@ -13,7 +13,7 @@ export function menuOf(button, items, onOpen = () => {}) {
   button.setAttribute('aria-haspopup', 'menu')
   button.setAttribute('aria-expanded', 'false')
   for (const item of items) {
-    item.setAttribute('role', 'menuitem')
+    if (!item.hasAttribute('role')) item.setAttribute('role', 'menuitem')
     item.tabIndex = -1
   }
 
@@ -32,7 +32,7 @@ export function menuOf(button, items, onOpen = () => {}) {
 
   button.addEventListener('click', () => isOpen() ? close(true) : open())
   list.addEventListener('click', event => {
-    const item = event.target.closest('[role=menuitem]')
+    const item = event.target.closest('[role^=menuitem]')
     if (item && item.getAttribute('aria-disabled') !== 'true') close(true)
     else event.preventDefault()
   })

@@ -3,6 +3,7 @@
 import { markerAt } from './lines.js'
 
 export class Numbers {
+  also = null // other Numbers of the same screen, which follow these
   #xterm
   #pane
   #anchor = null // { marker, number }: the number of a marked row's line; null if no number is known
@@ -42,6 +43,7 @@ export class Numbers {
 
   // advance moves the anchor to the cursor's row. It must be called before the screen has scrolled the old one away.
   advance() {
+    this.also?.advance()
     if (!this.known) return this.#anchor && this.forget()
     const row = cursorRow(this.#xterm)
     if (row === this.#anchor.marker.line) return
@@ -53,6 +55,7 @@ export class Numbers {
 
   // skip says that some lines before the cursor's row are not on the screen.
   skip(lines) {
+    this.also?.skip(lines)
     this.advance()
     if (!this.known) return
     this.#jumps.push({ marker: markerAt(this.#xterm, cursorRow(this.#xterm)), lines })
@@ -96,25 +99,31 @@ export class Numbers {
     return lines
   }
 
-  // draw shows the numbers of the rows in view.
-  draw() {
+  // inView returns the numbers of the rows in view, with 0 for those that have none.
+  inView() {
     const { rows, buffer: { active: buffer } } = this.#xterm
     const last = lastRow(buffer)
-    let text = ''
-    if (this.known) {
-      let number = this.of(buffer.viewportY)
-      for (let y = buffer.viewportY; y < buffer.viewportY + rows && y <= last; y++) {
-        const first = !buffer.getLine(y)?.isWrapped
-        if (y > buffer.viewportY && first) number += 1 + this.#skipped(y - 1, y)
-        text += first && number > 0 ? `${number}\n` : '\n'
-      }
+    const numbers = []
+    if (!this.known) return numbers
+    let number = this.of(buffer.viewportY)
+    for (let y = buffer.viewportY; y < buffer.viewportY + rows && y <= last; y++) {
+      const first = !buffer.getLine(y)?.isWrapped
+      if (y > buffer.viewportY && first) number += 1 + this.#skipped(y - 1, y)
+      numbers.push(first ? number : 0)
     }
+    return numbers
+  }
+
+  // draw shows the numbers of the rows in view.
+  draw() {
+    const text = this.inView().map(number => `${number > 0 ? number : ''}\n`).join('')
     if (text === this.#drawn) return
     this.#drawn = this.#pane.textContent = text
   }
 
   // fit gives the rows of the pane the height of the screen's rows.
   fit() {
+    this.also?.fit()
     const height = this.#xterm.element?.querySelector('.xterm-screen').getBoundingClientRect().height
     if (height) this.#pane.style.lineHeight = `${height / this.#xterm.rows}px`
   }

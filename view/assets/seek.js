@@ -117,6 +117,7 @@ export class Seeker {
     this.#screen.unmark()
     this.#host.folds()?.forget()
     this.#screen.numbers.start(history.numberOf(shown.first), shown.marks.get(shown.first).line)
+    this.#host.times()?.showWindow(shown)
     this.#host.rescan()
     if (topPlace) xterm.scrollToLine(shown.rowOf(xterm, topPlace) ?? 0)
     if (selection) this.#screen.select(selection, shown.rowOf(xterm, selected) - selection.start.y)

@@ -98,7 +98,7 @@ export class Live {
     const xterm = this.#screen.xterm
     let lead = ''
     if (replaced) {
-      xterm.reset() // nothing is queued, because each write is awaited
+      this.#screen.reset() // nothing is queued, because each write is awaited
       this.#host.rescan()
       this.folds?.reset()
       this.folds?.forget()

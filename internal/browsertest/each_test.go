@@ -89,6 +89,7 @@ var inEach = []struct {
 	{"output that the agent replaced is gone", testReplaced, false},
 	{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop, false},
 	{"terminals of the same id, and of odd ones, never mix", testSameIDs, false},
+	{"a window that grows leaves all within reach", testGrowing, false},
 	{"all that is kept can be read, found and copied", testWhole, false},
 	{"a copy has the tabs and the lines that the command wrote", testCopies, false},
 	{"a title and a notification tell of an end", testNotify, false},

@@ -78,8 +78,8 @@ func (l *timeline) lookLocked(now bool) {
 	}
 }
 
-// thinLocked removes the samples of output that is not retained. If that is not enough, it keeps only the last sample
-// of each longer interval, and looks less often.
+// thinLocked removes the samples of dropped output. If too many remain, it keeps only the last sample of each longer
+// interval, and looks less often.
 func (l *timeline) thinLocked() {
 	info := l.terminal.Info()
 	start := info.Written - info.Kept

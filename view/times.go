@@ -20,8 +20,8 @@ type timesMessage struct {
 	Now     int64 `json:"now"`
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
-	// From is the requested offset, or the beginning of the retained output if that is later. End is the offset of the
-	// end. Lines is the number of line ends between them.
+	// From is the requested offset, or the later beginning of the retained output. End is the offset of the end. Lines is
+	// the number of line ends between them.
 	From  int64 `json:"from"`
 	End   int64 `json:"end"`
 	Lines int64 `json:"lines"`
@@ -95,7 +95,7 @@ func countLines(ctx context.Context, t *acpterm.Terminal, from, mark int64, samp
 
 func (s sample) compare(offset int64) int { return int(min(max(s.offset-offset, -1), 1)) }
 
-// lineCount counts the lines of a text that is added in pieces.
+// lineCount counts the lines of a text, piece by piece.
 type lineCount struct {
 	timesMessage
 	mark    int64    // offset

@@ -95,6 +95,12 @@
 // headings that fold the groups. Searching and jumping unfold them, and copies contain the text written by the command.
 // After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
 //
+// Show timestamps, in the Copy menu, displays when each line was completed. A View checks the length of the output of
+// each running command four times a second, and keeps up to 4,096 lengths for each (64 KiB), so times become less exact
+// for a command that writes for more than a quarter of an hour. A time preceded by ≤ is the latest possible one, for
+// example if the line was written before the View was created. Times are unknown if the agent runs the command or if it
+// exited before the View was created.
+//
 // Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
 // full address and asks the user for confirmation before opening another window. Links created using escape sequences
 // are ignored. If the agent replaces the output of a terminal that it owns, the page replaces the displayed output as

@@ -117,6 +117,7 @@ func testTimesOfParts(t *testing.T, b visitor) {
 		p.until(fmt.Sprintf(`[...part('.xterm-rows').children].some(row => row.textContent.startsWith(%q))`, text))
 	}
 	scrollTo("line 029999")
+	require.Regexp(t, `^Lines [\d,]+–[\d,]+ of 66,\d{3} kept`, eval[string](p, `part('.cut').innerText`))
 	between(p, "line 029999", start, start.Add(time.Second))
 	scrollTo("line 050000")
 	between(p, "line 050000", start.Add(2*time.Second), start.Add(3*time.Second))

@@ -71,21 +71,20 @@ func (r *Reader) Drain(done func()) {
 	over := r.over
 	if !over {
 		r.drains = append(r.drains, done)
+		r.interruptLocked()
 	}
 	r.mu.Unlock()
 	if over {
 		done()
-		return
 	}
-	r.interrupt()
 }
 
 // Stop drains the pipe, and closes it and the sink. It does not wait for processes that have the pipe open for writing.
 func (r *Reader) Stop() {
 	r.mu.Lock()
 	r.stopping = true
+	r.interruptLocked()
 	r.mu.Unlock()
-	r.interrupt()
 	<-r.ended
 }
 
@@ -98,10 +97,8 @@ func (r *Reader) Over() bool {
 
 var past = time.Unix(1, 0)
 
-// interrupt makes the current or the next read return.
-func (r *Reader) interrupt() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// interruptLocked makes the current or the next read return.
+func (r *Reader) interruptLocked() {
 	if r.pipe != nil {
 		r.pipe.SetReadDeadline(past)
 	}

@@ -105,12 +105,7 @@ func Merge(names Names, base []string, dir string, set []string) []string {
 		}
 		merged = append(merged, variable)
 	}
-	for _, variable := range over {
-		if variable != "" {
-			merged = append(merged, variable)
-		}
-	}
-	return merged
+	return append(merged, slices.DeleteFunc(over, func(variable string) bool { return variable == "" })...)
 }
 
 // Once returns the variables of an environment, each name once, at its first position, with its last value.

@@ -8,9 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// replacementSize is the number of bytes of text that replace an invalid byte.
-const replacementSize = len("\uFFFD")
-
 // unfinished returns the length of the unfinished character at the end of s, or 0.
 func unfinished(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
@@ -50,14 +47,9 @@ func validText(s string) string {
 }
 
 // textSize returns len(validText(s)).
-func textSize(s string) int {
-	size := len(s)
-	for len(s) > 0 {
-		c, n := utf8.DecodeRuneInString(s)
-		if c == utf8.RuneError && n == 1 {
-			size += replacementSize - 1
-		}
-		s = s[n:]
+func textSize(s string) (size int) {
+	for _, c := range s {
+		size += utf8.RuneLen(c)
 	}
 	return size
 }
@@ -73,11 +65,7 @@ func lastText(raw string, limit int) (text string, from int) {
 	}
 	for size := textSize(raw[from:]); size > limit; {
 		c, n := utf8.DecodeRuneInString(raw[from:])
-		if c == utf8.RuneError && n == 1 {
-			size -= replacementSize
-		} else {
-			size -= n
-		}
+		size -= utf8.RuneLen(c)
 		from += n
 	}
 	return validText(raw[from:]), from

@@ -43,7 +43,7 @@ func sameFile(a, b os.FileInfo) bool {
 
 // A Dir is a pinned directory. On Linux it is held open, because Linux can start a command in an open directory.
 type Dir struct {
-	file File
+	File
 	open dirHandle
 }
 
@@ -61,11 +61,8 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{File{path, info}, open}, nil
 }
 
-// Unchanged reports whether the path still leads to this directory.
-func (d *Dir) Unchanged() bool { return d.file.Unchanged() }
-
 // Path returns a path of the directory, valid in this process and in a child until it executes its program.
-func (d *Dir) Path() string { return d.open.path(d.file.path) }
+func (d *Dir) Path() string { return d.open.path(d.File.path) }
 
 // Close closes the directory.
 func (d *Dir) Close() { d.open.close() }

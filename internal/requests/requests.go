@@ -6,7 +6,10 @@
 package requests
 
 import (
+	"cmp"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -98,7 +101,8 @@ func (t *Table) Cancel(id jsonrpc2.ID, why error) bool {
 	r := t.pending[id]
 	var cancel func()
 	if r != nil {
-		cancel = r.cancelLocked(why)
+		r.cancelled = cmp.Or(r.cancelled, why)
+		cancel = r.cancel
 	}
 	t.mu.Unlock()
 	if cancel != nil {
@@ -111,22 +115,9 @@ func (t *Table) Cancel(id jsonrpc2.ID, why error) bool {
 func (t *Table) Close(why error) {
 	t.mu.Lock()
 	t.closed = true
-	var cancels []func()
-	for _, r := range t.pending {
-		if cancel := r.cancelLocked(why); cancel != nil {
-			cancels = append(cancels, cancel)
-		}
-	}
+	ids := slices.Collect(maps.Keys(t.pending))
 	t.mu.Unlock()
-	for _, cancel := range cancels {
-		cancel()
+	for _, id := range ids {
+		t.Cancel(id, why)
 	}
-}
-
-// cancelLocked returns the function to call without the lock, or nil.
-func (r *Request) cancelLocked(why error) (cancel func()) {
-	if r.cancelled == nil {
-		r.cancelled = why
-	}
-	return r.cancel
 }

@@ -64,7 +64,7 @@ func (s *Screen) controlSequence(final byte, q *sequence) {
 // controls are the CSI sequences, by their final byte. The screen bounds their counts: a sequence touches at most each
 // row once, or the cells of one row. REP touches the cells of two rows.
 var controls = [128]func(*Screen, *sequence){
-	'@': func(s *Screen, q *sequence) { s.insertCells(q.argument(0, 1)) },                       // ICH
+	'@': func(s *Screen, q *sequence) { s.moveCells(q.argument(0, 1), (*line).insert) },         // ICH
 	'A': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)) },                   // CUU
 	'B': func(s *Screen, q *sequence) { s.moveVertically(q.argument(0, 1)) },                    // CUD
 	'C': func(s *Screen, q *sequence) { s.moveTo(s.x+q.argument(0, 1), s.y) },                   // CUF
@@ -73,16 +73,16 @@ var controls = [128]func(*Screen, *sequence){
 	'F': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)); s.x = 0 },          // CPL
 	'G': func(s *Screen, q *sequence) { s.moveTo(q.argument(0, 1)-1, s.y) },                     // CHA
 	'H': func(s *Screen, q *sequence) { s.place(q.argument(1, 1)-1, q.argument(0, 1)-1) },       // CUP
-	'I': func(s *Screen, q *sequence) { s.tabForward(q.argument(0, 1)) },                        // CHT
+	'I': func(s *Screen, q *sequence) { s.moveTabs(q.argument(0, 1), 1, s.columns-1) },          // CHT
 	'J': func(s *Screen, q *sequence) { s.eraseDisplay(q.argument(0, 0)) },                      // ED
 	'K': func(s *Screen, q *sequence) { s.eraseLine(q.argument(0, 0)) },                         // EL
 	'L': func(s *Screen, q *sequence) { s.insertLines(q.argument(0, 1), s.scrollDown) },         // IL
 	'M': func(s *Screen, q *sequence) { s.insertLines(q.argument(0, 1), s.takeOut) },            // DL
-	'P': func(s *Screen, q *sequence) { s.removeCells(q.argument(0, 1)) },                       // DCH
+	'P': func(s *Screen, q *sequence) { s.moveCells(q.argument(0, 1), (*line).remove) },         // DCH
 	'S': func(s *Screen, q *sequence) { s.scrollUp(q.argument(0, 1)) },                          // SU
 	'T': func(s *Screen, q *sequence) { s.scrollDown(s.top, q.argument(0, 1)) },                 // SD
 	'X': func(s *Screen, q *sequence) { s.eraseCells(q.argument(0, 1)) },                        // ECH
-	'Z': func(s *Screen, q *sequence) { s.tabBackward(q.argument(0, 1)) },                       // CBT
+	'Z': func(s *Screen, q *sequence) { s.moveTabs(q.argument(0, 1), -1, 0) },                   // CBT
 	'`': func(s *Screen, q *sequence) { s.moveTo(q.argument(0, 1)-1, s.y) },                     // HPA
 	'a': func(s *Screen, q *sequence) { s.moveTo(s.x+q.argument(0, 1), s.y) },                   // HPR
 	'b': func(s *Screen, q *sequence) { s.repeat(q.argument(0, 1)) },                            // REP
@@ -124,7 +124,11 @@ func (s *Screen) setPrivateModes(q *sequence, on bool) {
 		case 47, 1047:
 			s.showAlternate(on)
 		case 1048:
-			s.saveOrRestore(on)
+			if on {
+				s.saved = s.cursor
+			} else {
+				s.restore()
+			}
 		case 1049:
 			s.switchWithCursor(on)
 		}

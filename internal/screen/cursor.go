@@ -41,14 +41,6 @@ func (s *Screen) restore() {
 	s.y = min(s.y, s.rows-1)
 }
 
-func (s *Screen) saveOrRestore(save bool) {
-	if save {
-		s.saved = s.cursor
-	} else {
-		s.restore()
-	}
-}
-
 // switchWithCursor shows the alternate screen, or shows the main screen and restores its cursor.
 func (s *Screen) switchWithCursor(alternate bool) {
 	if s.alternate == alternate {
@@ -70,22 +62,14 @@ func (s *Screen) tab() {
 		s.put(' ', 1)
 		return
 	}
-	s.tabForward(1)
+	s.moveTabs(1, 1, s.columns-1)
 }
 
-func (s *Screen) tabForward(n int) {
+// moveTabs moves the cursor by n tab stops in the direction step, 1 or -1, but not beyond the column last.
+func (s *Screen) moveTabs(n, step, last int) {
 	x := s.x
-	for ; n > 0 && x < s.columns-1; n-- {
-		for x++; x < s.columns-1 && !s.tabs[x]; x++ {
-		}
-	}
-	s.moveTo(x, s.y)
-}
-
-func (s *Screen) tabBackward(n int) {
-	x := s.x
-	for ; n > 0 && x > 0; n-- {
-		for x--; x > 0 && !s.tabs[x]; x-- {
+	for ; n > 0 && x != last; n-- {
+		for x += step; x != last && !s.tabs[x]; x += step {
 		}
 	}
 	s.moveTo(x, s.y)

@@ -217,15 +217,9 @@ func (s *Screen) eraseLine(what int) {
 	}
 }
 
-// insertCells implements ICH.
-func (s *Screen) insertCells(n int) {
-	s.line().insert(s.x, n, s.columns)
-	s.pending = false
-}
-
-// removeCells implements DCH.
-func (s *Screen) removeCells(n int) {
-	s.line().remove(s.x, n, s.columns)
+// moveCells implements ICH and DCH.
+func (s *Screen) moveCells(n int, move func(l *line, x, n, columns int)) {
+	move(s.line(), s.x, n, s.columns)
 	s.pending = false
 }
 

@@ -61,7 +61,7 @@ func (s *Screen) write(p []byte) {
 		}
 	}
 	for len(p) > 0 {
-		if s.takesRuns() { // otherwise each byte of a sequence would scan all following bytes
+		if s.state != escape && s.state != control { // otherwise each byte of a sequence would scan all following bytes
 			if n := plainPrefix(p); n > 0 {
 				s.run(p[:n])
 				p = p[n:]
@@ -90,9 +90,6 @@ func plainPrefix(p []byte) int {
 	}
 	return len(p)
 }
-
-// takesRuns reports whether ASCII characters are now text or part of a string.
-func (s *Screen) takesRuns() bool { return s.state != escape && s.state != control }
 
 func (s *Screen) run(p []byte) {
 	if s.state == ground {

@@ -194,11 +194,7 @@ func (e *escapedOutput) escape() {
 
 // drop drops the bytes before a window. It escapes the rest of a partly shown block again.
 func (e *escapedOutput) drop(w Window) {
-	gone := slices.IndexFunc(e.blocks, func(b block) bool { return b.to > w.Start })
-	if gone < 0 {
-		gone = len(e.blocks)
-	}
-	e.blocks = slices.Delete(e.blocks, 0, gone)
+	e.blocks = slices.DeleteFunc(e.blocks, func(b block) bool { return b.to <= w.Start })
 	if len(e.blocks) > 0 && e.blocks[0].from < w.Start {
 		first := &e.blocks[0]
 		first.json = appendEscaped(first.json[:0], w.Head[:first.to-w.Start])

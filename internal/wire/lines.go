@@ -192,12 +192,10 @@ func (l *Lines) nextErrorReply() []byte {
 	return nil
 }
 
-var errNotJSON = errors.New("the line is not JSON")
-
 // WriteMessage writes a message given without its newline. It restores the original id of the request in a response.
 func (l *Lines) WriteMessage(line []byte) error {
 	if line = bytes.TrimSpace(line); !json.Valid(line) {
-		return errNotJSON
+		return errors.New("the line is not JSON")
 	}
 	if line[0] == '{' {
 		line = restoreID(line)

@@ -156,30 +156,19 @@ func parseRequest(line []byte, m *members) (Message, *Fault) {
 
 func parseResponse(line []byte, m *members) (Message, *Fault) {
 	id, result, failure := m.value(line, memberID), m.value(line, memberResult), m.value(line, memberError)
-	if len(id) == 0 || string(id) == "null" {
-		return Message{}, faultStrayResponse
-	}
 	decoded, ok := decodeID(id)
-	if !ok {
+	if !ok || string(id) == "null" {
 		return Message{}, faultStrayResponse
 	}
 	// jsonrpc2 decodes both into any, which fails for some numbers, and the error into its own type.
 	var e *jsonrpc2.Error
-	for _, value := range [][]byte{result, failure} {
-		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
-			return unreadableResponse(decoded), faultResponse
-		}
-	}
-	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
-		return unreadableResponse(decoded), faultResponse
+	var ignored any
+	reads := func(value []byte, into any) bool { return len(value) == 0 || json.Unmarshal(value, into) == nil }
+	if !reads(result, &ignored) || !reads(failure, &ignored) || !reads(failure, &e) || len(result) == 0 && e == nil {
+		encoded, _ := decoded.MarshalJSON()
+		return Message{Line: AppendError(nil, encoded, &jsonrpc2.Error{
+			Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason,
+		})}, faultResponse
 	}
 	return Message{Line: line}, nil
-}
-
-// unreadableResponse returns the replacement for a response that jsonrpc2 cannot decode.
-func unreadableResponse(id jsonrpc2.ID) Message {
-	encoded, _ := id.MarshalJSON()
-	line := AppendError(nil, encoded,
-		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason})
-	return Message{Line: line}
 }

@@ -23,13 +23,11 @@ type Object struct {
 }
 
 // ReadObject reads the params of a request.
-func ReadObject(data []byte) *Object { return newObject("", data, nil) }
+func ReadObject(data []byte) *Object { return (*Object)(nil).Child("", data) }
 
 // Child reads an object inside this one, such as "env[2]". Its errors are also errors of this one.
-func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o) }
-
-func newObject(path string, data []byte, parent *Object) *Object {
-	o := &Object{path: path, parent: parent}
+func (o *Object) Child(path string, data []byte) *Object {
+	o = &Object{path: path, parent: o}
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(trimmed) == 0 || trimmed[0] != '{':
 		o.report(cmp.Or(path, "params"), "must be an object")

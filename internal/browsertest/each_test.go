@@ -72,6 +72,7 @@ var inEach = []struct {
 	{"lines have times on demand", testTimes, false},
 	{"the parts of a long output have their times", testTimesOfParts, false},
 	{"times that are not known are not shown", testUnknownTimes, false},
+	{"the screen of a PTY has no times", testNoTimesOfPTYs, true},
 	{"the groups of a command fold", testGroups, false},
 	{"the first error is a click away", testFirstError, false},
 	{"no output makes the page slow", testHostileOutput, false},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
 )
 
 // timeOf is the time beside the first row that begins with a text, in milliseconds since 1970, or NaN.
@@ -60,6 +61,9 @@ func testTimes(t *testing.T, b visitor) {
 
 	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(2*time.Second).UnixMilli()))
 	later := time.Now()
+	eval[bool](p, fmt.Sprintf(`(new MutationObserver(() => {
+		if (part('.xterm-rows') && %s < %d) window.wrongTime = true
+	}).observe(part('.times'), { childList: true }), true)`, timeOf("four"), later.UnixMilli()))
 	texts <- "four\n::group::Tests\nok 1\n::endgroup::\nfive"
 	between(p, "four", later, time.Now())
 	between(p, "five", later, time.Now())
@@ -68,6 +72,11 @@ func testTimes(t *testing.T, b visitor) {
 	p.until(`!el.text.includes('ok 1')`)
 	between(p, "▸ Tests", later, time.Now())
 	between(p, "five", later, time.Now())
+	require.False(t, eval[bool](p, `!!window.wrongTime`), "not even for a moment")
+	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(time.Second).UnixMilli()))
+	last := time.Now()
+	texts <- "\nsix\n"
+	between(p, "six", last, time.Now())
 	showTimes(p)
 	p.until(`!part('.times')`)
 	showTimes(p)
@@ -75,7 +84,7 @@ func testTimes(t *testing.T, b visitor) {
 	between(p, "one", before, later)
 	close(texts)
 	p.until(`part('.state').textContent === 'done'`)
-	between(p, "five", later, time.Now())
+	between(p, "six", last, time.Now())
 	p.requireQuiet()
 	p.end()
 }
@@ -84,15 +93,21 @@ func testTimes(t *testing.T, b visitor) {
 // remembered for other commands.
 func testTimesOfParts(t *testing.T, b visitor) {
 	texts := make(chan string)
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "ok": acptermtest.Print("fine\n", 0), "serve": func(p *acptermtest.Process) int {
-		for i := range 70_000 {
-			fmt.Fprintf(p, "line %06d\n", i)
-			if i == 30_000 || i == 69_000 {
-				p.Sleep(2 * time.Second)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "ok": acptermtest.Print("fine\n", 0),
+		"long": func(p *acptermtest.Process) int { // more than the server sends at first
+			io.WriteString(p, strings.Repeat("a line of about forty characters, twice\n", 35_000))
+			p.Sleep(2 * time.Second)
+			io.WriteString(p, "last\n")
+			return 0
+		}, "serve": func(p *acptermtest.Process) int {
+			for i := range 70_000 {
+				fmt.Fprintf(p, "line %06d\n", i)
+				if i == 30_000 || i == 69_000 {
+					p.Sleep(2 * time.Second)
+				}
 			}
-		}
-		return acptermtest.Block(p)
-	}}), nil)
+			return acptermtest.Block(p)
+		}}), nil)
 	limit := uint64(800_000) // 66,666 lines
 	create := func(command string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, OutputByteLimit: &limit}, nil)
@@ -130,6 +145,12 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	p.until(`el.text.endsWith('line 069999\n')`)
 	p.until(timeOf("line 069999") + fmt.Sprintf(` === %f`, last))
 
+	start = time.Now()
+	long := v.createLong(t, "long")
+	<-long.Done()
+	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(long)))
+	p.until(`part('.state').textContent === 'done'`)
+	between(p, "last", start.Add(2*time.Second), time.Now())
 	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(create("ok"))))
 	p.until(`part('.state').textContent === 'done' && ` + timeOf("fine") + ` > 0`)
 	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(create("make"))))
@@ -141,12 +162,9 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	p.end()
 }
 
-// Where the times are not known, the page says so, and a PTY's screen has none.
+// Where the times are not known, the page says so.
 func testUnknownTimes(t *testing.T, b visitor) {
-	m := made(t, acptermtest.Commands{"old": acptermtest.Print("before\n", 0), "top": func(p *acptermtest.Process) int {
-		io.WriteString(p, "screen")
-		return acptermtest.Block(p)
-	}, "ok": acptermtest.Print("fine\n", 0)})
+	m := made(t, acptermtest.Commands{"old": acptermtest.Print("before\n", 0), "ok": acptermtest.Print("fine\n", 0)})
 	old, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "old"}, nil)
 	require.NoError(t, err)
 	<-old.Done()
@@ -157,18 +175,29 @@ func testUnknownTimes(t *testing.T, b visitor) {
 	showTimes(p)
 	p.until(`part('.note').textContent.startsWith('When the lines were written is not known') && part('.note').textContent.includes('ended on')`)
 	require.False(t, eval[bool](p, `visible(part('.times'))`))
-	top, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "top"},
-		&acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)})
-	if err == nil {
-		eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(top)))
-		p.until(`el.text.startsWith('screen')`)
-		p.until(`!visible(part('.times'))`)
-		eval[bool](p, `(part('.copy').click(), true)`)
-		require.False(t, eval[bool](p, `visible(part('.show-times'))`))
-		eval[bool](p, `(part('.copy').click(), true)`)
-	}
 	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(v.create(t, "ok"))))
 	p.until(timeOf("fine") + ` > 0`)
+	p.requireQuiet()
+	p.end()
+}
+
+// The screen of a PTY has no times, and leaves them to other commands.
+func testNoTimesOfPTYs(t *testing.T, b visitor) {
+	y := serveTyping(t, &view.Options{})
+	top := y.sh(t, "echo screen; exec sleep 600")
+	other, err := y.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Args: []string{"fine"}}, nil)
+	require.NoError(t, err)
+	p := b.visit(t, y.url+"#"+y.key(other))
+	p.until(`el.text === 'fine\n'`)
+	showTimes(p)
+	p.until(timeOf("fine") + ` > 0`)
+	eval[string](p, fmt.Sprintf(`location.hash = %q`, y.key(top)))
+	p.until(`el.text.startsWith('screen') && !visible(part('.times'))`)
+	eval[bool](p, `(part('.copy').click(), true)`)
+	require.False(t, eval[bool](p, `visible(part('.show-times'))`))
+	eval[bool](p, `(part('.copy').click(), true)`)
+	eval[string](p, fmt.Sprintf(`location.hash = %q`, y.key(other)))
+	p.until(timeOf("fine") + ` > 0 && visible(part('.times'))`)
 	p.requireQuiet()
 	p.end()
 }

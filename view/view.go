@@ -79,7 +79,7 @@
 //
 // The memory used by a page does not grow with the output, because the page's screen holds only the last 10,000 lines.
 // If the user scrolls or searches past these lines, or copies without having selected anything, the page fetches all of
-// the retained output and displays it in parts of about 10,000 lines each. Open as text, in the Copy menu, opens all of
+// the retained output and displays it in parts of about 10,000 lines each. Open as text, in the menu More, opens all of
 // the retained output as plain text, exactly as it was written by the command or, if the terminal has a PTY, as an agent
 // reads it.
 //
@@ -92,10 +92,17 @@
 // test or an exit code.
 //
 // If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page displays
-// headings that fold the groups. Searching and jumping unfold them, and copies contain the text written by the command.
-// After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
+// headings that fold the groups. A heading has the number of lines of its group, or the duration if GitLab's marks tell
+// it, and the line that ends a group is left out. If a command has failed, the group with the first error is opened.
+// Searching and jumping unfold the groups, and copies contain the text written by the command. After 10,000 groups, or
+// inside of 100, lines that begin another one are displayed as they were written. GitHub's commands, as in
+// "::error file=a.go,line=3::text", are displayed as text. Lines that begin with "error:", "fatal:" or "warning:" are
+// coloured, unless the command has coloured them.
 //
-// Show timestamps, in the Copy menu, displays when each line was completed. A View checks the length of the output of
+// If a line wraps, a carriage return goes to the start of the line and not of its last row. A progress bar therefore
+// stays in its place on a phone. On a terminal with a PTY, the lines are those of the command.
+//
+// Show timestamps, in the menu, displays when each line was completed. A View checks the length of the output of
 // each running command four times a second, and keeps up to 4,096 lengths for each (64 KiB), so times become less exact
 // for a command that writes for more than a quarter of an hour. A time preceded by ≤ is the latest possible one, for
 // example if the line was written before the View was created. Times are unknown if the agent runs the command or if it
@@ -108,12 +115,12 @@
 //
 // # Terminals with a PTY
 //
-// If a terminal has a PTY, it is shown with its own number of columns and rows, scaled to the pane. Both are updated
-// when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on the terminal or types resizes it
-// to fill the pane, until another page does. The output can move the cursor, switch to the alternate screen and back,
-// and so on, just as it could in any other terminal emulator. In all terminals, titles, palette colours, links, the
-// clipboard, mouse tracking, focus reports and requests for an answer are ignored. In particular, this means that the
-// page never responds to a command on its own.
+// If a terminal has a PTY, it is shown with its own number of columns and rows, and with text of at most 15 pixels that
+// fits the pane. Both are updated when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on
+// the terminal or types resizes it to fill the pane, until another page does. The output can move the cursor, switch to
+// the alternate screen and back, and so on, just as it could in any other terminal emulator. In all terminals, titles,
+// palette colours, links, the clipboard, mouse tracking, focus reports and requests for an answer are ignored. In
+// particular, this means that the page never responds to a command on its own.
 //
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
 // to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.

@@ -35,7 +35,8 @@ func testAxe(t *testing.T, b *browser) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{
 			"serve": func(p *acptermtest.Process) int {
-				fmt.Fprint(p, "\x1b[31mred\x1b[0m \x1b[90mgrey\x1b[0m \x1b[7minverse\x1b[0m plain\n")
+				fmt.Fprint(p, "\x1b[31mred\x1b[0m \x1b[90mgrey\x1b[0m \x1b[7minverse\x1b[0m plain \x1b[2mdim\x1b[0m \x1b[2;33mdim\x1b[0m\n"+
+					"::group::group\none\n::endgroup::\nerror: bad\nwarning: odd\n::error file=a.go::wrong\n")
 				return acptermtest.Block(p)
 			},
 			"good": acptermtest.Print("done\n", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block,
@@ -80,6 +81,7 @@ func testAxe(t *testing.T, b *browser) {
 				if command == "serve" {
 					eval[bool](p, `(part('.copy').click(), part('.show-times').click(), true)`) // for the other commands, too
 					p.until(`part('.times time')`)
+					p.until(`el.text.includes('wrong') && part('.label')`)
 				}
 				look(command)
 				eval[bool](p, `(el.openFind(), part('.copy').click(), true)`)

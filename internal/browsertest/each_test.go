@@ -102,6 +102,14 @@ var inEach = []struct {
 	{"keys that a touch keyboard lacks reach the command", testTouchKeys, true},
 	{"a terminal fills the screen", testFullScreen, false},
 	{"on phones, all fits and can be touched", testPhones, false},
+	{"lines that are written again wrap", testProgress, false},
+	{"groups say how long they were", testGroupLengths, false},
+	{"the group with the first error opens", testGroupOfFirstError, false},
+	{"replaced output has its own groups", testGroupsOfReplaced, false},
+	{"errors have a colour, and dim text can be read", testErrorColours, false},
+	{"on a phone the header has one line", testPhoneHeader, false},
+	{"a PTY has an ordinary size and a whole border", testPTYBorder, true},
+	{"a jump does not flicker", testJump, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 

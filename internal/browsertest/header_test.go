@@ -46,7 +46,7 @@ func testMenu(t *testing.T, b visitor) {
 	require.Equal(t, "Copy output", eval[string](p, focused))
 	for _, step := range []struct{ key, want string }{
 		{"ArrowDown", "Copy command"}, {"End", "Show timestamps"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Show timestamps"},
-		{"Home", "Copy output"}, {"Escape", "Copy"},
+		{"Home", "Copy output"}, {"Escape", "More"},
 	} {
 		pressOn(p, step.key)
 		require.Equal(t, step.want, eval[string](p, focused), step.key)
@@ -134,6 +134,10 @@ func testSigns(t *testing.T, b visitor) {
 		p.until(fmt.Sprintf(`getComputedStyle(part('.state'), '::before').content.startsWith('"%s"')`, sign))
 	}
 	p.resize(320, 700)
+	p.until(`visible(part('.more'))`)
+	clickByScript(p, ".more")
+	p.until(`visible(part('.numbers'))`)
+	eval[string](p, `part('.numbers').style.width = '220px'`) // some windows have a minimum
 	lefts := eval[[]float64](p, `[...[...part('.numbers').children].reduce((lines, item) => {
 		const range = document.createRange()
 		range.selectNodeContents(item)

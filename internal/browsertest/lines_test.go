@@ -122,7 +122,7 @@ func testGroups(t *testing.T, b visitor) {
 	for i := 0; i < len(output); i += 7 { // the marks arrive in pieces
 		texts <- output[i:min(i+7, len(output))]
 	}
-	p.until(`el.text === 'begin\n▾ Install\nnpm ci\nadded 3\n\nbetween\n▸ Run the tests\nend\n'`)
+	p.until(`el.text === 'begin\n▾ Install\nnpm ci\nadded 3\nbetween\n▸ Run the tests\nend\n'`)
 	p.until(numberOf("end") + ` === '11'`)
 	p.until(numberOf("▸ Run") + ` === '7'`)
 
@@ -147,7 +147,7 @@ func testGroups(t *testing.T, b visitor) {
 	p.until(`el.text.endsWith('end\nstill running\n')`)
 	p.until(numberOf("still") + ` === '12'`)
 	fold("▸ Run")
-	p.until(`el.text === 'begin\n▸ Install\nbetween\n▾ Run the tests\nok 1\nneedle\n\nend\nstill running\n'`)
+	p.until(`el.text === 'begin\n▸ Install\nbetween\n▾ Run the tests\nok 1\nneedle\nend\nstill running\n'`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Unfold groups' && part('.fold-all').click(), true)`)
 	p.until(`el.text.includes('npm ci') && el.text.includes('needle')`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Fold groups' && part('.fold-all').click(), true)`)

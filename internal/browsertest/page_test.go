@@ -402,7 +402,7 @@ func testKeyboard(t *testing.T, b *browser) {
 	order[6], _, _ = strings.Cut(order[6], " ")
 	require.Equal(t, []string{
 		"Skip to the terminal", "1 running", "Follow the newest", "Notify of ends", "Filter the commands", "session-1",
-		"serverunning", "Screen reader", "Find", "Copy", "Full screen", "Stop", "Output",
+		"serverunning", "Screen reader", "Find", "More", "Full screen", "Stop", "Output",
 	}, order)
 	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body'), '::after').boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
@@ -434,7 +434,7 @@ func testKeyboard(t *testing.T, b *browser) {
 	p.press(kb.Enter)
 	<-terminal.Done()
 	p.until(`!visible(part('.stop'))`)
-	require.Equal(t, "Copy", p.focused(), "the focus is not lost")
+	require.Equal(t, "More", p.focused(), "the focus is not lost")
 	p.requireQuiet()
 }
 

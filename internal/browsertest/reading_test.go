@@ -228,14 +228,5 @@ func testWrap(t *testing.T, b visitor) {
 	p.until(lines + ` === 2 && !visible(part('.wrap'))`)
 	p.end()
 
-	// A progress bar is redrawn in one line, so its line does not wrap.
-	bar := ""
-	for i := range 5 {
-		bar += fmt.Sprintf("\r%s %d of 5", strings.Repeat("=", 60), i+1)
-	}
-	v = serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("begin\r\n"+bar+"\n", 0)}), nil)
-	p = b.visit(t, v.only(v.create(t, "make")))
-	p.resize(390, 844)
-	p.until(`el.text.endsWith(' 5 of 5\n') && part('.wrap').getAttribute('aria-pressed') === 'false' && ` + lines + ` === 2`)
 	p.requireQuiet()
 }

@@ -135,6 +135,9 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	require.Regexp(t, `^Lines [\d,]+–[\d,]+ of 66,\d{3} kept`, eval[string](p, `part('.cut').innerText`))
 	between(p, "line 029999", start, start.Add(time.Second))
 	scrollTo("line 050000")
+	showTimes(p)
+	p.until(`!part('.times')`)
+	showTimes(p) // and the same part stays in view
 	between(p, "line 050000", start.Add(2*time.Second), start.Add(3*time.Second))
 	middle := eval[float64](p, timeOf("line 050000"))
 	require.Less(t, middle, last-1000)

@@ -110,7 +110,8 @@ func testWhole(t *testing.T, b visitor) {
 			break
 		}
 		press("ArrowUp") // beyond it
-		p.until(fmt.Sprintf(`Number(el.text.match(/^line (\d+)/)?.[1]) < %d && Math.abs(%s.match(/\d+/)[0] - %[1]d) <= 2`, first, top))
+		p.until(fmt.Sprintf(`Number(el.text.match(/^line (\d+)/)?.[1]) < %d && Math.abs(%s.match(/\d+/)[0] - %[1]d) <= 2`, first, top) + ` &&
+			part('.cut').textContent.startsWith('Lines ' + (Number(el.text.match(/^line (\d+)/)[1]) + 1).toLocaleString('en') + '–')`)
 	}
 	require.False(t, eval[bool](p, `visible(part('.earlier'))`))
 	for steps := 0; !eval[bool](p, `!visible(part('.later'))`); steps++ {

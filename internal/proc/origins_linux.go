@@ -133,8 +133,18 @@ func (s *scanner) isForeign(pid, parent int) bool {
 		return false
 	}
 	t.sup.setOrigin(pid, from, t.wraps)
+	if s.foreign[parent]++; s.foreign[parent] == fewChildren {
+		for _, child := range procfs.Children(parent) {
+			if child > t.pid {
+				t.sup.setOrigin(child, from, t.wraps)
+			}
+		}
+	}
 	return true
 }
+
+// fewChildren is the number of another program's processes from which on it takes less time to list its children.
+const fewChildren = 8
 
 // mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an
 // ancestor that is a subreaper, or by the init process of the PID namespace that its parent was in. This process may

@@ -323,3 +323,42 @@ func TestOriginsForOlderTrees(t *testing.T) {
 	newer.end()
 	program.end()
 }
+
+// Once a scan has seen some children of another program, it rules out the others without examining them.
+func TestManyProcessesOfAnotherProgram(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) { // so that IDs do not wrap around
+		return
+	}
+	s := newSupervisor(t)
+	const script = "read line; for i in 1 2 3 4 5 6 7 8 9 10; do setsid sleep 300 & echo $!; done; wait"
+	program := startProgram(t, "sh", "-c", script)
+	tree := start(t, s, line("setsid sleep 300 & echo $!; wait"))
+	escaped := tree.number()
+	fmt.Fprintln(program.input)
+	var children []int
+	for range 10 {
+		child := program.number()
+		require.Eventually(t, func() bool {
+			found, err := procfs.Read(child)
+			return err == nil && found.Session == child
+		}, time.Minute, time.Millisecond)
+		children = append(children, child)
+	}
+	scanner := &scanner{
+		tree: tree.Tree, session: tree.PID(), oldest: tree.PID(), adopts: make(map[int]bool), foreign: make(map[int]int),
+	}
+	for i, child := range children[:fewChildren] {
+		require.Zero(t, s.originOf(children[i+1]))
+		scanner.examine(child)
+	}
+	for _, child := range children {
+		require.Equal(t, origin{pid: program.Process.Pid}, s.originOf(child))
+	}
+	require.Contains(t, tree.scanned(make(seen)), escaped)
+	tree.end()
+	require.False(t, runs(escaped))
+	for _, child := range children {
+		require.NoError(t, unix.Kill(child, unix.SIGKILL))
+	}
+	program.end()
+}

@@ -154,6 +154,12 @@ func TestHangingStarts(t *testing.T) {
 		}()
 		hanging = append(hanging, done)
 		h.await(t)
+		self := uintptr(os.Getpid())
+		if _, _, errno := unix.Syscall6(unix.SYS_KCMP, self, self, 0, 0, 0, 0); errno == 0 { // it may be denied
+			for _, child := range procfs.Children(os.Getpid()) {
+				require.Equal(t, !s.leads(child), procfs.SharesMemory(child), "only a command being started")
+			}
+		}
 		start(t, s, line("true")).end() // while the other hangs
 	}
 	for _, done := range hanging {

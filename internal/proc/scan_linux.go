@@ -71,7 +71,10 @@ func (t *Tree) scan(before seen, briefly, closely bool) *scan {
 	}
 	briefly = briefly && !t.exitSeen()
 	for closely = closely || t.closely; ; {
-		s := &scanner{tree: t, seen: before, briefly: briefly, closely: closely, adopts: make(map[int]bool)}
+		s := &scanner{
+			tree: t, seen: before, briefly: briefly, closely: closely,
+			adopts: make(map[int]bool), foreign: make(map[int]int),
+		}
 		if s.session = noSession; t.Unreaped() {
 			s.session = t.pid
 		}
@@ -99,6 +102,7 @@ type scanner struct {
 	briefly bool         // do not examine members of the leader's group
 	closely bool         // also examine other programs' descendants, which may have been given the output
 	adopts  map[int]bool // results of mayAdopt
+	foreign map[int]int  // other programs' processes, and how many of their children isForeign has seen
 
 	session int              // the leader's session while its ID is known to be its own, or noSession
 	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
@@ -182,7 +186,9 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		if s.isOutside(pid, session) || s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
+		// A command that is being started shares this process's memory.
+		if session == pid && procfs.SharesMemory(pid) || s.isOutside(pid, session) ||
+			s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
 			return
 		}
 	case s.briefly:

@@ -218,7 +218,7 @@ func (s *Supervisor) forked(pid int) bool {
 	}
 	s.mu.Unlock()
 	return slices.ContainsFunc(threads, func(thread int) bool {
-		children, err := procfs.ThreadChildren(thread)
+		children, err := procfs.ThreadChildren(os.Getpid(), thread)
 		return err == nil && slices.Contains(children, pid)
 	})
 }

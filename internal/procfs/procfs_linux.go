@@ -287,10 +287,10 @@ func Parent(pid int) int {
 	return int(info.Ppid)
 }
 
-// ThreadChildren returns the unreaped child processes that a thread of this process has forked. A child may be missing
-// if other children exit during the call.
-func ThreadChildren(thread int) (pids []int, err error) {
-	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
+// ThreadChildren returns the unreaped child processes that a thread of a process has forked. A child may be missing if
+// other children exit during the call.
+func ThreadChildren(pid, thread int) (pids []int, err error) {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, thread))
 	for _, field := range strings.Fields(string(list)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
@@ -301,6 +301,16 @@ func ThreadChildren(thread int) (pids []int, err error) {
 	return pids, err
 }
 
+// Children returns the children of all threads of a process, like ThreadChildren.
+func Children(pid int) (pids []int) {
+	threads, _ := numbersIn(fmt.Sprintf("/proc/%d/task", pid))
+	for _, thread := range threads {
+		children, _ := ThreadChildren(pid, thread)
+		pids = append(pids, children...)
+	}
+	return pids
+}
+
 // SharesNamespace reports whether a process exists and certainly is in the PID namespace of this process.
 func SharesNamespace(pid int) bool {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -309,27 +319,37 @@ func SharesNamespace(pid int) bool {
 	return len(bytes.Fields(numbers)) == 1
 }
 
+// SharesMemory reports whether a process certainly has the memory of this process, as a child has until its execve.
+func SharesMemory(pid int) bool {
+	const kcmpVM = 1 // man 2 kcmp
+	differs, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(pid), kcmpVM, 0, 0, 0)
+	return differs == 0 && errno == 0
+}
+
 // PIDs returns the numbers of all processes in increasing order. A process that starts during the call may be missing.
-func PIDs() (pids []int, err error) {
-	dir, err := os.Open("/proc")
+func PIDs() ([]int, error) {
+	pids, err := numbersIn("/proc")
+	if err == nil && !slices.Contains(pids, os.Getpid()) {
+		err = errors.New("procfs: this process is not in /proc, so other processes are missing as well")
+	}
+	return pids, err
+}
+
+// numbersIn returns the entries of a directory that are numbers, in increasing order.
+func numbersIn(path string) (numbers []int, err error) {
+	dir, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
+		if n, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, n)
 		}
 	}
-	slices.Sort(pids)
-	if !slices.Contains(pids, os.Getpid()) {
-		return nil, errors.New("procfs: this process is not in /proc, so other processes are missing as well")
-	}
-	return pids, nil
+	slices.Sort(numbers)
+	return numbers, err
 }
 
 // Counters reads the last assigned process number. The zero value is ready to use. The methods may be called

@@ -53,6 +53,10 @@ export class Copying {
     p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
     p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
     p.times.hidden = this.#screen.kind === 'pty'
+    for (const [item, same] of p.narrow) {
+      item.hidden = same.hidden
+      if (item.hasAttribute('aria-checked')) item.setAttribute('aria-checked', same.getAttribute('aria-pressed'))
+    }
     const folds = this.#host.folds()
     p.foldAll.hidden = !folds?.any || !!this.#reading.shown
     p.foldAll.textContent = folds?.folded ? 'Unfold groups' : 'Fold groups'

@@ -85,7 +85,8 @@ export class FindBar {
       if (p.findText.value) this.find(p.findText.value, false, true)
     } else {
       this.#finder?.clear()
-      p.findButton.focus()
+      const at = p.findButton.checkVisibility() ? p.findButton : p.copy
+      at.focus()
     }
   }
 }

@@ -6,8 +6,7 @@ const scrollbarWidth = 14
 
 // A PTY is scaled to its pane, between these font sizes. If it is still too large, the pane scrolls.
 const minFontSize = 9
-const maxFontSize = 20
-const borders = 2
+const maxFontSize = 15
 
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
@@ -24,14 +23,15 @@ export function fit(xterm, pane, size, wrap) {
     frame.style.width = columns < least ? `${least * width + scrollbarWidth}px` : ''
     return columns < minColumns
   }
+  const [borderX, borderY] = pane.classList.contains('fills') ? [0, 2] : [16, 16] // with the space within them
   xterm.resize(size.columns, size.rows)
   xterm.options.fontSize = fontSize()
   const { width, height } = cell(xterm)
-  const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth) / (size.columns * width)
-  const byHeight = fontSize() * (pane.offsetHeight - borders) / (size.rows * height)
+  const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth - borderX) / (size.columns * width)
+  const byHeight = fontSize() * (pane.offsetHeight - borderY) / (size.rows * height)
   const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
   const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
-  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth || size.rows * cell(xterm).height > pane.offsetHeight - borders
+  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth - borderX || size.rows * cell(xterm).height > pane.offsetHeight - borderY
   let font = Math.max(minFontSize, Math.floor(best))
   xterm.options.fontSize = font
   while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
@@ -46,7 +46,7 @@ export function sizeOf(xterm, pane) {
   const { width, height } = cell(xterm)
   return {
     columns: Math.min(maxSize, Math.max(20, Math.floor((pane.offsetWidth - scrollbarWidth) / width))),
-    rows: Math.min(maxSize, Math.max(5, Math.floor((pane.offsetHeight - borders) / height))),
+    rows: Math.min(maxSize, Math.max(5, Math.floor((pane.offsetHeight - 2) / height))),
   }
 }
 

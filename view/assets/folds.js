@@ -1,5 +1,10 @@
 // The groups of a command's output on the screen, which the user folds and unfolds.
+import { isError } from './firsterror.js'
 import { Groups } from './groups.js'
+import { linesOf } from './lines.js'
+import { InView } from './inview.js'
+
+const maxKept = 10_000 // ids of groups, over replacements of the output
 
 export class Folds {
   #screen
@@ -7,6 +12,7 @@ export class Folds {
   #groups = null // divides the output into groups, once it has marks of them
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
+  #openedFirst = false // the group with the first error was opened
   #headings = [] // { marker, id }: the rows of the groups' headings
 
   constructor(parts, screen, host) {
@@ -33,12 +39,23 @@ export class Folds {
   clear() {
     this.#folded.clear()
     this.#decided.clear()
+    this.#openedFirst = false
   }
 
   // begin divides the output of a screen into groups from here on, and makes their headings links.
   begin(atStart) {
+    const { xterm } = this.#screen
     this.#groups = new Groups(this.#folded, this.#decided, atStart)
-    this.#screen.xterm.registerLinkProvider({ provideLinks: (y, callback) => callback(this.#headingAt(y - 1)) })
+    xterm.registerLinkProvider({ provideLinks: (y, callback) => callback(this.#headingAt(y - 1)) })
+    new InView(xterm, (first, last) => this.#labels(first, last))
+  }
+
+  // restart begins with other output.
+  restart() {
+    if (!this.#groups) return
+    if (this.#decided.size > maxKept) this.clear()
+    this.#groups = new Groups(this.#folded, this.#decided)
+    this.#headings = []
   }
 
   // forget forgets the headings, because the screen has other output.
@@ -50,11 +67,40 @@ export class Folds {
   // pieces returns the pieces of a text; see Groups.
   pieces(text) { return this.#groups?.pieces(text) ?? [{ text }] }
 
-  // rest returns what is held back at the end of the output.
-  rest() { return this.#groups?.rest() }
+  // rest returns a piece of what is held back at the end of the output.
+  rest() { return this.#groups.rest() }
 
-  // addHeading says that a marked row is the heading of a group.
-  addHeading(id, marker) { this.#headings.push({ id, marker }) }
+  // onHeading says that a marked row is the heading of a group.
+  onHeading = (id, marker) => { this.#headings.push({ id, marker }) }
+
+  // openFirstError opens the group with the first error, if it is folded, for once.
+  async openFirstError() {
+    const ids = this.#groups?.firstError
+    if (!ids || this.#openedFirst || this.#host.shown()) return
+    this.#openedFirst = true
+    const { xterm } = this.#screen
+    const heading = this.#headings.find(({ id }) => id === ids[0])
+    if (!heading || linesOf(xterm).some(({ row, text }) => row < heading.marker.line && isError(text))) return
+    for (const id of ids) this.#folded.delete(id)
+    await this.#host.reload()
+  }
+
+  // labels returns the labels of the headings in some rows: how long the groups were.
+  #labels(first, last) {
+    let low = 0 // the index of the first heading in the rows; headings are in order
+    for (let high = this.#headings.length; low < high;) {
+      const middle = low + high >> 1
+      if (this.#headings[middle].marker.line < first) low = middle + 1
+      else high = middle
+    }
+    const labels = []
+    for (; this.#headings[low]?.marker.line <= last; low++) {
+      const { id, marker: { line } } = this.#headings[low]
+      const text = this.#groups.labels.get(id)
+      if (text) labels.push({ row: line, text })
+    }
+    return labels
+  }
 
   // headingAt returns the links of a row: a group's heading is one, which folds the group.
   #headingAt(row) {

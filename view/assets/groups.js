@@ -1,8 +1,11 @@
 // Groups of lines in output, as commands for CI mark them: GitHub's "::group::title" and "::endgroup::", also in the form
 // "##[group]title", and GitLab's "section_start:time:name" and "section_end:time:name". A group has a heading instead of
-// the line that begins it, and an empty line for the one that ends it. A folded group shows only its heading.
+// the line that begins it, and no line for the one that ends it. A folded group shows only its heading. GitHub's commands
+// "::error file=name,line=1::text" and "##[error]text" are shown as text.
 
+import { isError } from './firsterror.js'
 import { isHeld, mayMark, maxMark } from './marks.js'
+import { duration } from './text.js'
 
 // Marks beyond these numbers are text like any other, so that no output makes the page slow.
 const maxOpen = 100
@@ -10,13 +13,18 @@ const maxGroups = 10_000
 
 const escapes = String.raw`(?:\x1b\[[\d;]*[mK])*`
 const github = new RegExp(`^${escapes}(?:::|##\\[)(group|endgroup)(?:::|\\])(.*?)\\r?$`)
-const gitlab = new RegExp(`^${escapes}section_(start|end):\\d+:([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}(.*?)\\r?$`)
+const gitlab = new RegExp(`^${escapes}section_(start|end):(\\d+):([\\w.-]+)(\\[[^\\]\\r]*\\])?\\r${escapes}([^]*?)\\r?$`)
+const command = new RegExp(`^${escapes}(?:::(error|warning|notice|debug)( .*?)?::|##\\[(error|warning|notice|debug)\\])(.*?)\\r?$`)
+const colors = { error: 31, warning: 33, notice: 36, debug: 2 }
 
 // Groups divides output into pieces. The ids of groups are the same each time the same output is divided.
 export class Groups {
   folded // set of ids
   any = false // the output has a group
-  #open = [] // { id, name, folded } of the groups around the next line
+  firstError = null // ids of the folded groups around the first error that they hide
+  labels = new Map() // how long the groups were, by id
+  #open = [] // { id, name, folded, time, line } of the groups around the next line
+  #line = 0 // number of lines up to now, but only within groups
   #seen = new Map() // how often a title has occurred
   #begun = 0 // number of groups
   #opened // of folded groups that GitLab asks to fold at first
@@ -51,8 +59,14 @@ export class Groups {
         this.#held = line
         break
       }
-      const mark = this.#atStart && whole && line.length < maxMark ? this.#markOf(line.slice(0, -1)) : null
+      let mark = this.#atStart && whole && line.length < maxMark ? this.#markOf(line.slice(0, -1)) : null
       this.#atStart = whole
+      this.#line += whole
+      while (mark?.ends && mark.rest) { // another mark or text in the same line
+        this.#end(mark)
+        const { rest } = mark
+        mark = this.#markOf(rest) ?? { text: rest }
+      }
       if (mark?.begins) {
         const heading = this.#begin(mark)
         if (this.#open.some(group => group.folded && group !== heading)) {
@@ -62,24 +76,25 @@ export class Groups {
         if (plain) yield this.#piece(plain)
         plain = ''
         yield { ...this.#piece(`\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading.id }
-      } else {
-        if (this.#hidden) this.#skipped += whole
-        else plain += mark ? '\n' : line
-        if (mark) this.#end(mark)
+        continue
       }
-      if (plain && this.#skipped) {
-        yield this.#piece(plain)
+      const hidden = this.#hidden
+      if (mark?.ends) this.#end(mark)
+      if (hidden) this.#lookForError(line)
+      if (hidden || mark?.ends) {
+        if (plain) yield this.#piece(plain)
         plain = ''
-      }
+        this.#skipped += whole
+      } else plain += mark ? `${mark.text}\n` : line
     }
     if (plain) yield this.#piece(plain)
   }
 
-  // rest returns what is held back at the end of the output.
+  // rest returns a piece of what is held back at the end of the output.
   rest() {
-    const held = this.#hidden ? '' : this.#held
+    const text = this.#hidden ? '' : markOf(this.#held)?.text ?? this.#held
     this.#held = ''
-    return held
+    return this.#piece(text)
   }
 
   // reset forgets where the output is, because some of it is missing.
@@ -103,39 +118,77 @@ export class Groups {
     return mark?.begins && (this.#open.length >= maxOpen || this.#begun >= maxGroups) ? null : mark
   }
 
-  #begin({ title, name, folds }) {
+  // lookForError remembers where the first hidden error is.
+  #lookForError(line) {
+    if (!this.firstError && line.length < maxMark && isError(plainText(line))) {
+      this.firstError = this.#open.filter(group => group.folded).map(group => group.id)
+    }
+  }
+
+  #begin({ title, name, folds, time }) {
     this.any = true
     this.#begun++
-    if (!name) this.#open = this.#open.filter(group => group.name) // GitHub's are not nested
+    if (!name) { // GitHub's are not nested
+      const at = this.#open.findLastIndex(group => !group.name)
+      if (at >= 0) this.#label(this.#open.splice(at, 1)[0])
+    }
     const times = (this.#seen.get(title) ?? 0) + 1
     this.#seen.set(title, times)
     const id = `${times} ${title}`
     if (folds && !this.#opened.has(id)) this.folded.add(id)
     this.#opened.add(id)
-    const group = { id, name, folded: this.folded.has(id) }
+    const group = { id, name, folded: this.folded.has(id), time, line: this.#line }
     this.#open.push(group)
     return group
   }
 
-  #end({ name }) {
+  #end({ name, time }) {
     const at = this.#open.findLastIndex(group => group.name === name)
-    if (at >= 0) this.#open.length = at
+    if (at < 0) return
+    for (const group of this.#open.splice(at)) this.#label(group, time)
+  }
+
+  // label notes how long a group was, now that its end is the last line.
+  #label({ id, time: began, line }, ended) {
+    const seconds = ended - began // NaN for GitHub's
+    const lines = this.#line - line - 1
+    this.labels.set(id, seconds >= 60 ? duration(seconds * 1000) : seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`)
   }
 }
 
+// markOf returns what a line marks: { begins, title, name, time, folds }, { ends, name, time, rest } or a command's
+// { text }; or null.
 function markOf(line) {
   const hub = github.exec(line)
-  if (hub) return { begins: hub[1] === 'group', title: hub[2] || 'Group', name: '' }
+  if (hub) return hub[1] === 'group' ? { begins: true, title: hub[2] || 'Group', name: '' } : { ends: true, name: '' }
   const lab = gitlab.exec(line)
-  if (!lab) return null
-  return { begins: lab[1] === 'start', title: plainText(lab[4]) || lab[2], name: lab[2], folds: /\bcollapsed=true\b/.test(lab[3] ?? '') }
+  if (lab) {
+    const [, kind, time, name, options = '', rest] = lab
+    if (kind === 'end') return { ends: true, name, time: Number(time), rest }
+    return { begins: true, title: plainText(rest) || name, name, time: Number(time), folds: /\bcollapsed=true\b/.test(options) }
+  }
+  const told = command.exec(line)
+  return told && { text: `\x1b[${colors[told[1] ?? told[3]]}m${textOf(told)}\x1b[22;39m` }
 }
+
+// textOf returns the text of a command of GitHub.
+function textOf([, word, properties = '', otherWord, text]) {
+  const named = name => new RegExp(`[ ,]${name}=([^,]+)`).exec(properties)?.[1]
+  const place = named('file') && [named('file'), named('line'), named('col')].filter(Boolean).join(':')
+  const name = word ?? otherWord
+  const parts = [name[0].toUpperCase() + name.slice(1), place, named('title'), word ? unescape(text) : text]
+  return parts.filter(Boolean).join(': ')
+}
+
+const unescape = text => text.replace(/%(25|0[AD])/gi, (_, code) => code === '25' ? '%' : ' ')
 
 const plainText = text => text.replace(/\x1b\[[\d;]*[A-Za-z]/g, '').trim()
 
 // asShown returns plain text, as History has it, with its marks as the screen shows them. GitLab's marks are already
 // overwritten there.
 export function asShown(plain) {
-  return plain.replace(/^(?:::group::|##\[group\])(.*)$/gm, (_, title) => `▾ ${title || 'Group'}`)
-    .replace(/^(?:::endgroup::|##\[endgroup\]).*$/gm, '')
+  return plain.replace(/^(?:::|##\[).*$/gm, line => {
+    const mark = line.length < maxMark && markOf(line)
+    return !mark ? line : mark.begins ? `▾ ${mark.title}` : mark.ends ? '' : plainText(mark.text)
+  })
 }

@@ -104,10 +104,10 @@ export class Header {
 
   // showMore shows all of a long command, or its first lines.
   showMore(whole = this.#parts.command.classList.contains('whole-command')) {
-    const { command, more } = this.#parts
+    const { command, more, about } = this.#parts
     more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
     command.classList.toggle('whole-command', whole)
-    more.hidden = !whole && command.scrollHeight <= command.clientHeight
+    more.hidden = !whole && command.scrollHeight <= command.clientHeight && about.checkVisibility()
   }
 
   #showProblem() {

@@ -2,7 +2,7 @@
 // part, or copies everything. The screen then shows a window of it: some of its sections, one after the other.
 
 import { Groups, asShown } from './groups.js'
-import { cut, lastRow, textOfAll } from './lines.js'
+import { cut, lastRow, textOfAll, writePieces } from './lines.js'
 import { countIn } from './search.js'
 
 const windowSections = 4
@@ -40,30 +40,30 @@ export class History {
   // plain is the whole output as shown.
   get plain() { return this.#sections.map(section => section.plain).join('') }
 
-  // show writes the window that ends with a section, or the first or the last window.
-  async show(xterm, last) {
+  // show writes the window that ends with a section, or the first or the last window. It calls onStart with its first
+  // section before.
+  async show({ xterm, numbers }, last, onStart) {
     const least = windowSections - 1
     const w = new Window(this, Math.min(Math.max(last, least), this.#sections.length - 1))
     xterm.reset()
+    numbers.start(this.numberOf(w.first))
+    onStart(w.first)
     const groups = new Groups(new Set(), { has: () => true, add() {} }) // all are unfolded
     for (let i = w.first; i <= w.last; i++) {
-      w.marks.set(i, xterm.registerMarker(0))
-      const pieces = [...groups.pieces(this.#sections[i].text)].map(({ text }) => text)
-      await write(xterm, pieces.join('') + (i === this.#sections.length - 1 ? groups.rest() : ''))
+      writePieces(xterm, numbers, groups.pieces(this.#sections[i].text))
+      if (this.isLast(i)) writePieces(xterm, numbers, [groups.rest()])
+      await write(xterm, '')
     }
     return w
   }
 
   isLast(section) { return section === this.#sections.length - 1 }
 
-  // placeOf returns the place of a row on a screen with the end of the output.
-  placeOf(xterm, row) {
+  // numberAt returns the number of the line in a row of a screen with the end of the output.
+  numberAt(xterm, row) {
     let after = 0
     for (let y = lastRow(xterm); y > row; y--) if (!isWrapped(xterm, y)) after++
-    let section = this.#sections.length - 1
-    let line = this.#sections[section].lines - after
-    while (line < 0 && section > 0) line += this.#sections[--section].lines
-    return { section, line: Math.max(0, line), rows: 0 }
+    return Math.max(this.#first, this.numberOf(this.#sections.length) - after)
   }
 
   // numberOf returns the number of a section's first line.
@@ -77,23 +77,21 @@ export class History {
     return this.numberOf(this.#sections.length) + unfinished - 1
   }
 
-  // placeOfLine returns the place of the line with a number, or null.
-  placeOfLine(number) {
+  // sectionOfLine returns the section of the line with a number, or -1.
+  sectionOfLine(number) {
+    if (number < this.#first || number > this.lines) return -1
     let line = number - this.#first
-    for (const [section, { lines }] of this.#sections.entries()) {
-      if (line >= 0 && (line < lines || line === lines && section === this.#sections.length - 1)) return { section, line, rows: 0 }
-      line -= lines
-    }
-    return null
+    const section = this.#sections.findIndex(({ lines }) => (line -= lines) < 0)
+    return section < 0 ? this.#sections.length - 1 : section
   }
 
-  // firstLine returns the place of the first line with a property, or null.
+  // firstLine returns the number of the first line with a property, or -1.
   firstLine(has) {
     for (const [section, { shown }] of this.#sections.entries()) {
       const line = shown.split('\n').findIndex(has)
-      if (line >= 0) return { section, line, rows: 0 }
+      if (line >= 0) return this.numberOf(section) + line
     }
-    return null
+    return -1
   }
 
   // count returns how often a pattern occurs before a section, or in all.
@@ -114,27 +112,12 @@ export class History {
   }
 }
 
-// Window is the part of a History on the screen: the sections from first to last. A place in it consists of a section,
-// a number of its lines, and a number of rows after them.
+// Window is the part of a History on the screen: the sections from first to last.
 class Window {
-  marks = new Map() // at the sections' first rows
-
   constructor(history, last) {
     this.history = history
     this.last = last
     this.first = Math.max(0, last - windowSections + 1)
-  }
-
-  placeOf(row) {
-    const [section, mark] = [...this.marks].findLast(([, mark]) => mark.line <= row) ?? [this.first, { line: 0 }]
-    return { section, line: 0, rows: row - mark.line }
-  }
-
-  // rowOf returns a place's row, or undefined if it is not in the window.
-  rowOf(xterm, { section, line, rows }) {
-    let y = this.marks.get(section)?.line
-    for (; line > 0 && y < xterm.buffer.active.length - 1; y++) if (!isWrapped(xterm, y + 1)) line--
-    return y + rows || y
   }
 }
 

@@ -1,6 +1,5 @@
 // Whether the user types, and the size of a PTY, which the user who types decides.
 import { sizeOf } from './fit.js'
-import { KeyBar } from './keys.js'
 import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
@@ -11,6 +10,7 @@ export class Input {
   #screen
   #reading
   #host
+  #keys = null // a KeyBar, once the user can type
   #send = null // sends typed text to the current src
   #resizer = null // of the current src
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
@@ -24,11 +24,6 @@ export class Input {
     this.#reading = reading
     this.#host = host
     const { on } = host
-    parts.keys = new KeyBar({
-      onKey: text => { if (this.typing) this.#type(text) },
-      application: () => screen.xterm.modes.applicationCursorKeysMode,
-    })
-    parts.box.insertBefore(parts.keys.element, parts.typing)
     on(parts.screen, 'mousedown', () => this.#pause(false))
     on(parts.screen, 'focusin', () => {
       this.show()
@@ -52,7 +47,7 @@ export class Input {
       this.#reading.scroll(event.deltaY, () => {})
       return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
-    listen(xterm, { typing: () => this.typing, onText: text => this.#type(this.#parts.keys.apply(text)) })
+    listen(xterm, { typing: () => this.typing, onText: text => this.#type(this.#keys?.apply(text) ?? text) })
   }
 
   // connect sends what is typed to a src, until the signal.
@@ -63,7 +58,8 @@ export class Input {
 
   // clear removes what belongs to a command.
   clear() {
-    this.#parts.typing.hidden = this.#parts.keys.element.hidden = true
+    this.#parts.typing.hidden = true
+    this.#keys?.show(false)
     this.#tried = this.#paused = false
     this.#size = null
     this.#typed = 0
@@ -140,6 +136,17 @@ export class Input {
     return false
   }
 
+  async #showKeys() {
+    const { KeyBar } = this.#keys ? {} : await this.#host.load(this.#host.signal()) ?? {}
+    if (KeyBar) {
+      this.#keys ??= new KeyBar(this.#parts.typing, {
+        onKey: text => { if (this.typing) this.#type(text) },
+        application: () => this.#screen.xterm.modes.applicationCursorKeysMode,
+      })
+    }
+    this.#keys?.show(this.typing)
+  }
+
   #pause(paused) {
     this.#paused = paused
     this.show()
@@ -160,7 +167,7 @@ export class Input {
       : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.typing
-    p.keys.element.hidden = !this.typing
+    if (this.#keys || this.typing) this.#showKeys()
     textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
     p.typing.hidden = !could || !this.#tried
     p.typing.classList.toggle('on', this.typing)

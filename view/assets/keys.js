@@ -11,10 +11,11 @@ const keys = [
 // KeyBar is a row of buttons. They leave the focus, and so the touch keyboard, where it is.
 export class KeyBar {
   #control = element('button', { type: 'button', textContent: 'Ctrl', 'aria-label': 'Control, for the next key', 'aria-pressed': 'false' })
+  #bar
 
-  // onKey receives the sequence of a pressed button. application reports whether the command wants those of
-  // application cursor keys.
-  constructor({ onKey, application }) {
+  // constructor puts the bar before an element. onKey receives the sequence of a pressed button. application reports
+  // whether the command wants those of application cursor keys.
+  constructor(next, { onKey, application }) {
     this.#control.addEventListener('click', () => this.#press(!this.#pressed))
     const buttons = keys.map(([text, name, key]) => {
       const button = element('button', { type: 'button', textContent: text, 'aria-label': name })
@@ -24,9 +25,13 @@ export class KeyBar {
       })
       return button
     })
-    this.element = element('div', { class: 'keys', role: 'toolbar', 'aria-label': 'Keys', hidden: true }, this.#control, ...buttons)
-    this.element.addEventListener('mousedown', event => event.preventDefault())
+    this.#bar = element('div', { class: 'keys', role: 'toolbar', 'aria-label': 'Keys', hidden: true }, this.#control, ...buttons)
+    this.#bar.addEventListener('mousedown', event => event.preventDefault())
+    next.before(this.#bar)
   }
+
+  // show shows or hides the bar.
+  show(shown) { this.#bar.hidden = !shown }
 
   // apply returns a typed text with the Control key, if that was pressed.
   apply(text) {

@@ -136,3 +136,13 @@ export function* cut(text, columns) {
   }
   yield text.slice(begin)
 }
+
+// writePieces writes output in pieces: those of Groups, and no more rows at once than the numbers of lines can follow.
+// onHeading receives the id of a group and the marker of its heading's row.
+export function writePieces(xterm, numbers, pieces, onHeading = () => {}) {
+  for (const { text, skipped, group } of pieces) {
+    if (skipped) xterm.write('', () => numbers.skip(skipped))
+    if (group) xterm.write('', () => onHeading(group, xterm.registerMarker(0)))
+    for (const part of cut(text, xterm.cols)) xterm.write(part, () => numbers.advance())
+  }
+}

@@ -1,7 +1,7 @@
 // The live output on its way to the screen.
-import { cut } from './lines.js'
-import { mayMark } from './marks.js'
-import { bytes } from './text.js'
+import { writePieces } from './lines.js'
+import { mayMark, mayTell } from './marks.js'
+import { bytes, kindOf } from './text.js'
 
 export class Live {
   missed = 0 // skipped bytes
@@ -13,7 +13,8 @@ export class Live {
   #reading
   #host
   #written = false // output has been written
-  #atStart = true // of a line
+  #begun = '' // what is known of an unfinished line
+  #tinted = false // lines that tell of errors have colours
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
   #toLoad = 0 // bytes of that output
 
@@ -23,8 +24,8 @@ export class Live {
     this.#reading = reading
     this.#host = host
     host.on(parts.times, 'click', async () => {
-      const { Times } = await host.load(host.signal()) ?? {}
-      if (Times) (this.times ??= new Times(parts, screen, reading, this, host)).toggle()
+      const later = await host.load(host.signal())
+      if (later) (this.times ??= new later.Times(parts, screen, reading, this, host)).toggle()
     })
   }
 
@@ -43,8 +44,8 @@ export class Live {
     this.times?.close()
     this.end = -1
     this.missed = this.#toLoad = 0
-    this.#written = false
-    this.#atStart = true
+    this.#written = this.#tinted = false
+    this.#begun = ''
     this.#loaded.resolve()
     this.#loaded = Promise.withResolvers()
   }
@@ -53,15 +54,20 @@ export class Live {
 
   // finish completes the screen after the end of the output.
   async finish(signal) {
-    const rest = this.folds?.rest()
-    if (rest) await new Promise(resolve => this.#screen.xterm.write(rest, resolve))
+    if (this.folds?.begun && !this.#reading.shown) {
+      const { xterm, numbers } = this.#screen
+      writePieces(xterm, numbers, [this.folds.rest()])
+      await new Promise(resolve => xterm.write('', resolve))
+    }
     if (signal.aborted) return
     this.showLoading('', true)
+    if (this.#host.row() && kindOf(this.#host.row()) === 'failed') await this.folds?.openFirstError()
+    if (signal.aborted) return
     if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
     try { // the number of the last line is that of all line ends, without the note about what is dropped
       const response = await fetch(`${this.#host.src()}/text`, { signal })
       const lines = response.ok ? 1 + await lineEnds(response.body) : 0
-      if (!signal.aborted && lines && !this.#reading.shown) this.#screen.numbers.start(this.#host.row().dropped ? lines - 1 : lines)
+      if (!signal.aborted && lines && !this.#reading.shown) this.#screen.numbers.set(this.#host.row().dropped ? lines - 1 : lines)
       if (!signal.aborted) this.#reading.showCut()
     } catch {} // no numbers without a connection
   }
@@ -87,11 +93,14 @@ export class Live {
   async write({ offset, missed, text, replaced }, signal) {
     this.end = -1
     const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
+    const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
-    if (marked || wide) {
-      const { Folds, Unicode11Addon } = await this.#host.load(signal) ?? {}
+    if (marked || told || wide) {
+      const { Folds, tint, Unicode11Addon } = await this.#host.load(signal) ?? {}
       if (signal.aborted) return
-      if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#host)).begin(this.#atStart)
+      if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#host)).begin(!this.#begun)
+      if (told && tint) tint(this.#screen.xterm, this.#host.dark)
+      this.#tinted ||= told
       if (wide && Unicode11Addon) this.#screen.addWidths(Unicode11Addon)
     }
     if (this.#reading.shown || this.#reading.moving) return // the live output is read again after the window
@@ -100,8 +109,8 @@ export class Live {
     if (replaced) {
       this.#screen.reset() // nothing is queued, because each write is awaited
       this.#host.rescan()
-      this.folds?.reset()
-      this.folds?.forget()
+      this.folds?.restart()
+      this.#reading.forget()
       this.#screen.numbers.start(1)
       this.missed = 0
       lead = '\x18\x1b\\' // earlier output may end within an escape sequence
@@ -119,8 +128,8 @@ export class Live {
       this.folds?.reset()
     }
     this.#written = true
-    this.#atStart = text.endsWith('\n')
-    this.#screen.noteRedraws(text)
+    const end = text.lastIndexOf('\n') + 1
+    this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(0, 40)
     await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)
@@ -128,24 +137,14 @@ export class Live {
         this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
         this.times?.start(offset)
       })
-      this.#writePieces(text)
+      if (this.#screen.kind === 'pty') xterm.write(text)
+      else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
       xterm.write('', () => {
         signal.removeEventListener('abort', resolve)
         if (!signal.aborted) this.#reading.showCut()
         resolve()
       })
     })
-  }
-
-  // writePieces writes the output in pieces: groups, and no more rows at once than the numbers of lines can follow.
-  #writePieces(text) {
-    const xterm = this.#screen.xterm, numbers = this.#screen.numbers
-    if (this.#screen.kind === 'pty') return xterm.write(text)
-    for (const piece of this.folds?.pieces(text) ?? [{ text }]) {
-      if (piece.skipped) xterm.write('', () => numbers.skip(piece.skipped))
-      if (piece.group) xterm.write('', () => this.folds.addHeading(piece.group, xterm.registerMarker(0)))
-      for (const part of cut(piece.text, xterm.cols)) xterm.write(part, () => numbers.advance())
-    }
   }
 }
 

@@ -1,13 +1,18 @@
 // The texts that begin a mark of groups.js, which a page loads when the first of them arrives.
 
-const marks = ['::group::', '::endgroup::', '##[group]', '##[endgroup]', 'section_start:', 'section_end:']
+const words = ['group', 'endgroup', 'error', 'warning', 'notice', 'debug']
+const marks = ['section_start:', 'section_end:', ...words.flatMap(word => [`::${word}`, `##[${word}]`])]
+const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end):`)
+
+// mayTell matches a line that may tell of an error or a warning.
+export const mayTell = /^[ \t]*(?:error|fatal|warning)[:[]/im
 
 // maxMark is how many characters a line with a mark has at most.
 export const maxMark = 1000
 
 // mayMark reports whether a text may have marks.
 export function mayMark(text) {
-  return marks.some(mark => text.includes(mark)) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
+  return anyMark.test(text) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
 }
 
 // isHeld reports whether an unfinished line can become a mark. An "s" alone is shown, as it may be a sign of progress.

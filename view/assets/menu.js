@@ -2,18 +2,18 @@
 // or a click elsewhere close it.
 import { element } from './text.js'
 
-// menuOf makes a menu of items, which are buttons or links. It calls onOpen before it shows them. Hidden items stay
-// hidden.
+// menuOf makes a menu of items, which are buttons or links. Those with aria-checked are choices. It calls onOpen
+// before it shows them. Hidden items stay hidden.
 export function menuOf(button, items, onOpen = () => {}) {
   const list = element('div', { class: 'menu', role: 'menu', 'aria-label': button.getAttribute('aria-label') ?? button.textContent, hidden: true }, ...items)
   const box = element('div', { class: 'menu-box' }, button, list)
-  const shown = () => items.filter(item => !item.hidden)
+  const shown = () => items.filter(item => item.checkVisibility())
   const isOpen = () => !list.hidden
   const focused = () => shown().indexOf(box.getRootNode().activeElement)
   button.setAttribute('aria-haspopup', 'menu')
   button.setAttribute('aria-expanded', 'false')
   for (const item of items) {
-    if (!item.hasAttribute('role')) item.setAttribute('role', 'menuitem')
+    item.setAttribute('role', item.hasAttribute('aria-checked') ? 'menuitemcheckbox' : 'menuitem')
     item.tabIndex = -1
   }
 
@@ -35,7 +35,7 @@ export function menuOf(button, items, onOpen = () => {}) {
     const item = event.target.closest('[role^=menuitem]')
     if (item && item.getAttribute('aria-disabled') !== 'true') close(true)
     else event.preventDefault()
-  })
+  }, true) // before the item moves the focus
   box.addEventListener('keydown', event => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const end = { Home: 0, End: -1 }[event.key]

@@ -9,6 +9,7 @@ export class Numbers {
   #anchor = null // { marker, number }: the number of a marked row's line; null if no number is known
   #jumps = [] // { marker, lines }: lines before a row that are not on the screen
   #drawn = ''
+  held = false // while a part of the output is written that is not complete
 
   // constructor shows the numbers of a terminal in a pane. onPick receives the number of a clicked line.
   constructor(xterm, pane, onPick) {
@@ -25,11 +26,15 @@ export class Numbers {
 
   get known() { return !!this.#anchor && this.#anchor.marker.line >= 0 }
 
-  // start says that a row's line has this number.
-  start(number, row = cursorRow(this.#xterm)) {
+  // start says that the lines begin in the cursor's row, with this number.
+  start(number) {
     this.forget()
-    this.#anchor = { marker: markerAt(this.#xterm, row), number }
-    if (!this.#anchor.marker) this.#anchor = null
+    this.set(number)
+  }
+
+  // set says that the cursor's line has this number.
+  set(number) {
+    this.#anchor = { marker: this.#xterm.registerMarker(0), number }
     this.draw()
   }
 
@@ -41,25 +46,27 @@ export class Numbers {
     this.draw()
   }
 
-  // advance moves the anchor to the cursor's row. It must be called before the screen has scrolled the old one away.
+  // advance moves the anchor to the first row of the cursor's line in the viewport: the others may be erased. It must be
+  // called before the screen has scrolled the old one away.
   advance() {
     this.also?.advance()
     if (!this.known) return this.#anchor && this.forget()
-    const row = cursorRow(this.#xterm)
+    const buffer = this.#xterm.buffer.active
+    let row = cursorRow(this.#xterm)
+    while (row > buffer.baseY && buffer.getLine(row).isWrapped) row--
     if (row === this.#anchor.marker.line) return
     const number = this.#count(row)
     this.#anchor.marker.dispose()
     this.#anchor = { marker: markerAt(this.#xterm, row), number }
-    this.#jumps = this.#jumps.filter(({ marker }) => marker.line >= 0)
+    while (this.#jumps[0]?.marker.line < 0) this.#jumps.shift()
   }
 
   // skip says that some lines before the cursor's row are not on the screen.
   skip(lines) {
     this.also?.skip(lines)
     this.advance()
-    if (!this.known) return
-    this.#jumps.push({ marker: markerAt(this.#xterm, cursorRow(this.#xterm)), lines })
-    this.#anchor.number += lines
+    this.#jumps.push({ marker: this.#xterm.registerMarker(0), lines })
+    if (this.known) this.#anchor.number += lines
   }
 
   // of returns the number of a row's line, or 0 if it is not known.
@@ -71,14 +78,17 @@ export class Numbers {
   // last returns the number of the last line, or 0.
   get last() { return this.of(lastRow(this.#xterm.buffer.active)) }
 
-  // rowOf returns the first row of a line, or -1 if it is not on the screen.
+  // rowOf returns the first row of a line, or -1 if it is not on the screen. For one that is left out, that is the row of
+  // the line before.
   rowOf(number) {
     const buffer = this.#xterm.buffer.active
     if (!this.known) return -1
-    for (let y = buffer.length - 1, at = this.of(y); y >= 0 && at >= number; y--) {
-      const first = !buffer.getLine(y).isWrapped
-      if (at === number && first) return y
-      if (first) at -= 1 + this.#skipped(y - 1, y)
+    let after = number // the number of the line below
+    for (let y = buffer.length - 1, at = this.of(y); y >= 0; y--) {
+      if (buffer.getLine(y).isWrapped) continue
+      if (at <= number) return at === number || after > number ? y : -1
+      after = at
+      at -= 1 + this.#skipped(y - 1, y)
     }
     return -1
   }
@@ -94,8 +104,14 @@ export class Numbers {
 
   // skipped returns the number of lines that are not on the screen, after a row and up to another.
   #skipped(after, upTo) {
+    let first = 0 // index of the first jump after the row; the jumps are in order
+    for (let end = this.#jumps.length; first < end;) {
+      const middle = first + end >> 1
+      if (this.#jumps[middle].marker.line > after) end = middle
+      else first = middle + 1
+    }
     let lines = 0
-    for (const jump of this.#jumps) if (jump.marker.line > after && jump.marker.line <= upTo) lines += jump.lines
+    for (; this.#jumps[first]?.marker.line <= upTo; first++) lines += this.#jumps[first].lines
     return lines
   }
 
@@ -116,6 +132,7 @@ export class Numbers {
 
   // draw shows the numbers of the rows in view.
   draw() {
+    if (this.held) return
     const text = this.inView().map(number => `${number > 0 ? number : ''}\n`).join('')
     if (text === this.#drawn) return
     this.#drawn = this.#pane.textContent = text

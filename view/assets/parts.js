@@ -21,14 +21,20 @@ export function build(root, onMenu) {
   p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
   p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
   p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error' })
-  p.copy = button('Copy', { class: 'copy' })
+  p.copy = button('More', { class: 'copy' })
   p.copyOutput = button('Copy output', { class: 'copy-output' })
   p.copyCommand = button('Copy command', { class: 'copy-command' })
   p.copyLink = button('Copy link to this terminal', { class: 'copy-link' })
   p.foldAll = button('Fold groups', { class: 'fold-all' })
-  p.times = button('Show timestamps', { class: 'show-times', role: 'menuitemcheckbox', 'aria-checked': 'false' })
+  p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
   p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
-  p.menu = menuOf(p.copy, [p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times], onMenu)
+  // These buttons are in the menu of a narrow pane.
+  p.narrow = [[p.firstError, 'First error'], [p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
+    const item = button(text, { class: 'narrow', onclick: () => same.click() })
+    if (same.hasAttribute('aria-pressed')) item.setAttribute('aria-checked', 'false')
+    return [item, same]
+  })
+  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times], onMenu)
   p.cutText = element('span')
   p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
   p.later = button('Later', { class: 'later', title: 'Show the output after this' })
@@ -50,11 +56,12 @@ export function build(root, onMenu) {
   p.loading = element('p', { class: 'loading', role: 'status' })
   p.toEnd = button('↓ Follow', { class: 'to-end off' })
   p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
+  p.about = element('div', { class: 'about' }, p.numbers, p.toEnd)
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
       element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
-      element('div', { class: 'about' }, p.numbers, p.toEnd), p.cut, p.note, p.problem),
+      p.about, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
     p.typing)

@@ -31,6 +31,9 @@ export class Reading {
     this.#parts.cut.hidden = true
   }
 
+  // forget forgets the output that was read, because it was replaced.
+  forget() { this.#seeker = null }
+
   // partial means that some retained output is not on the screen.
   get partial() {
     if (!this.#screen.xterm || this.#screen.kind === 'pty') return false

@@ -5,6 +5,7 @@ import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
 import { Numbers } from './numbers.js'
+import { wrapReturns } from './returns.js'
 import { openStyled } from './styles.js'
 import { themes } from './themes.js'
 
@@ -17,7 +18,6 @@ const kinds = {
 // mayBeWide matches characters whose width differs between versions of Unicode, and others, but no frames or arrows.
 const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 
-const redraws = /\r(?!\n|$)|\x1b\[\d*A/ // what a progress bar writes, which expects that its line does not wrap
 export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
 export class Screen {
@@ -32,15 +32,14 @@ export class Screen {
   #full = false
   #leaveEnd = () => {}
   #marked = null // the decoration of the line that was jumped to
-  #wrapChosen = false // by the user, for all terminals
 
   constructor(parts, root, host) {
     this.#parts = parts
     this.#root = root
     this.#host = host
     host.on(parts.wrap, 'click', () => {
-      this.#wrapChosen = true
-      this.#setWrap(!this.#wraps)
+      parts.wrap.setAttribute('aria-pressed', !this.#wraps)
+      this.fit()
     })
     host.on(parts.reader, 'click', () => {
       const pressed = parts.reader.getAttribute('aria-pressed') !== 'true'
@@ -81,6 +80,7 @@ export class Screen {
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
+    wrapReturns(xterm, () => this.kind === 'pipe')
     if (this.#widths) this.#setWidths(xterm)
     return xterm
   }
@@ -125,14 +125,21 @@ export class Screen {
 
   // clear removes what belongs to a command.
   clear() {
-    const { screen, gutter, wrap } = this.#parts
+    const { screen, gutter } = this.#parts
     screen.classList.remove('pty')
     gutter.hidden = false
-    if (!this.#wrapChosen) wrap.setAttribute('aria-pressed', 'true')
   }
 
   // makeRoom makes room for a whole Window of the History.
   makeRoom() { this.xterm.options.scrollback = 2 * scrollback }
+
+  // hold keeps what is in view until release. This uses internals of the vendored version 6.0.0.
+  hold() { this.xterm._core._renderService._isPaused = this.numbers.held = true }
+
+  release() {
+    this.xterm._core._renderService._isPaused = this.numbers.held = false
+    this.xterm.refresh(0, this.xterm.rows - 1)
+  }
 
   // setKind sets up the screen for a command with or without a PTY.
   setKind() {
@@ -232,15 +239,5 @@ export class Screen {
   // markedLine is the number of the marked line, if one is marked.
   get markedLine() { return this.#marked && this.numbers.of(this.#marked.marker.line) }
 
-  // noteRedraws turns wrapping off for a progress bar, unless the user has chosen.
-  noteRedraws(text) {
-    if (!this.#wrapChosen && this.kind === 'pipe' && redraws.test(text) && this.#wraps) this.#setWrap(false)
-  }
-
   get #wraps() { return this.#parts.wrap.getAttribute('aria-pressed') === 'true' }
-
-  #setWrap(on) {
-    this.#parts.wrap.setAttribute('aria-pressed', on)
-    this.fit()
-  }
 }

@@ -25,8 +25,8 @@ export class Seeker {
     if (this.#reading.partial) {
       const history = await this.readOrSay(signal)
       if (!history) return
-      const place = history.firstLine(isError)
-      if (place) return this.#showPlace(history, place)
+      const number = history.firstLine(isError)
+      if (number >= 0) return this.#showNumber(history, number)
     } else {
       const line = linesOf(this.#screen.xterm).find(({ text }) => isError(text))
       if (line) return this.#screen.reveal(line.row)
@@ -45,21 +45,20 @@ export class Seeker {
     const row = this.#screen.numbers.rowOf(number)
     if (row >= 0) return this.#screen.reveal(row)
     const history = this.#reading.partial && await this.readOrSay(signal)
-    const place = history && history.placeOfLine(number)
-    if (place) return this.#showPlace(history, place)
+    if (history && history.sectionOfLine(number) >= 0) return this.#showNumber(history, number)
     if (!signal.aborted) this.#host.say(`There is no line ${number}.`, signal)
   }
 
-  async #showPlace(history, place) {
-    if (!await this.show(history, place.section + 1)) return
-    this.#screen.reveal(this.#reading.shown.rowOf(this.#screen.xterm, place))
+  async #showNumber(history, number) {
+    if (!await this.show(history, history.sectionOfLine(number) + 1)) return
+    this.#screen.reveal(this.#screen.numbers.rowOf(number))
   }
 
   // earlier shows the output before the screen's.
   async earlier() {
     if (!this.#reading.partial || this.#reading.moving || this.#reading.shown?.first === 0) return
     const history = await this.readOrSay(this.#host.signal())
-    if (history) await this.show(history, this.#placeOf(history, 0).section + 1, 0)
+    if (history) await this.show(history, history.sectionOfLine(this.#placeOf(history, 0).number) + 1, 0)
   }
 
   // later shows the output after the screen's, and finally the live output.
@@ -70,8 +69,18 @@ export class Seeker {
     else await this.show(history, last + 2, this.#screen.xterm.buffer.active.baseY)
   }
 
+  // placeOf returns the place of a row: the number of its line, and the rows of that before it.
   #placeOf(history, row) {
-    return this.#reading.shown ? this.#reading.shown.placeOf(row) : history.placeOf(this.#screen.xterm, row)
+    const { numbers, xterm } = this.#screen
+    if (!numbers.known) return { number: history.numberAt(xterm, row), rows: 0 }
+    const number = numbers.of(row)
+    return { number, rows: Math.max(0, row - numbers.rowOf(number)) }
+  }
+
+  // rowOf returns a place's row, or NaN if it is not on the screen.
+  #rowOf({ number, rows }) {
+    const row = this.#screen.numbers.rowOf(number)
+    return row >= 0 ? row + rows : NaN
   }
 
   // read returns all retained output.
@@ -110,17 +119,17 @@ export class Seeker {
     const [topPlace, selected] = [top, selection?.start.y].map(row => row >= 0 ? this.#placeOf(history, row) : null)
     this.#reading.moving = true
     this.#screen.makeRoom()
-    const shown = await history.show(xterm, last)
+    this.#screen.hold()
+    const shown = await history.show(this.#screen, last, first => this.#host.times()?.showWindow(history, first))
     if (signal.aborted) return false
+    this.#screen.release()
     this.#reading.moving = false
     this.#reading.shown = shown
     this.#screen.unmark()
     this.#host.folds()?.forget()
-    this.#screen.numbers.start(history.numberOf(shown.first), shown.marks.get(shown.first).line)
-    this.#host.times()?.showWindow(shown)
     this.#host.rescan()
-    if (topPlace) xterm.scrollToLine(shown.rowOf(xterm, topPlace) ?? 0)
-    if (selection) this.#screen.select(selection, shown.rowOf(xterm, selected) - selection.start.y)
+    if (topPlace) xterm.scrollToLine(this.#rowOf(topPlace) || 0)
+    if (selection) this.#screen.select(selection, this.#rowOf(selected) - selection.start.y)
     this.#reading.showCut()
     return true
   }

@@ -19,11 +19,15 @@ export function openStyled(xterm, parent, root) {
   xterm._core._renderService._renderer.value._rowFactory._document = { createElement }
 }
 
-// sheetOf makes the placeholder of a <style>. Setting its text replaces a style sheet.
+// dim matches the colours of dim text, which are half transparent, too faint to read.
+const dim = /(xterm-dim ?{ ?color: ?)(#\w{6})80/g
+
+// sheetOf makes the placeholder of a <style>. Setting its text replaces a style sheet. Dim text is mixed with a
+// grey instead that is easy to read.
 function sheetOf(root, placeholder) {
   const sheet = new CSSStyleSheet()
   root.adoptedStyleSheets.push(sheet)
-  return Object.defineProperty(placeholder, 'textContent', { set: css => sheet.replaceSync(css) })
+  return Object.defineProperty(placeholder, 'textContent', { set: css => sheet.replaceSync(css.replace(dim, '$1color-mix(in srgb,$2 25%,light-dark(#747474,#848c96))')) })
 }
 
 function styled(made) {

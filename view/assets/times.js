@@ -1,6 +1,5 @@
 // When each line of the output was written, in a column beside the numbers. The server knows at what time the output had
 // how many lines, and is asked again while the command writes more.
-import { Numbers } from './numbers.js'
 import { element } from './text.js'
 
 const pause = 1000 // milliseconds between requests
@@ -46,10 +45,12 @@ export class Times {
   async toggle() {
     this.#parts.times.setAttribute('aria-checked', !this.#on)
     if (!this.#on) return this.close()
-    if (this.#host.folds()?.folded) return this.#host.reload() // some lines before the cursor may not be counted yet
+    if (this.#host.folds()?.any && !this.#reading.shown) return this.#host.reload() // lines may be left out at the cursor
     this.#show()
-    if (this.#reading.shown) this.showWindow(this.#reading.shown)
-    else this.written()
+    const { shown } = this.#reading
+    if (!shown) return this.written()
+    const seeker = await this.#reading.seeker() // which shows the Window again
+    await seeker.show(shown.history, shown.last, this.#screen.xterm.buffer.active.viewportY)
   }
 
   // open shows the times of a new screen.
@@ -70,7 +71,7 @@ export class Times {
   #show() {
     this.#hide()
     this.#parts.gutter.after(this.#pane)
-    this.#lines = this.#screen.numbers.also = new Lines(this.#screen.xterm, this.#pane, number => this.#timeOf(number))
+    this.#lines = this.#screen.numbers.also = makeLines(this.#screen, this.#pane, number => this.#timeOf(number))
     this.#timer = setInterval(() => this.#epoch || this.#reading.shown ? this.#ask() : this.written(), pause)
   }
 
@@ -80,18 +81,20 @@ export class Times {
   // written says that all output so far is on the screen.
   written() {
     const mark = this.#live.end
-    if (!this.#epoch && mark >= 0 && !this.#reading.shown) this.#begin({ from: 0, mark }, base)
+    const { shown, moving } = this.#reading
+    if (!this.#epoch && mark >= 0 && !shown && !moving && !this.#host.folds()?.any) this.#begin({ from: 0, mark }, base)
   }
 
-  // showWindow says that the screen shows a Window of the History.
-  showWindow({ history, first, marks }) {
-    this.#begin({ from: history.start, mark: history.start }, base + history.numberOf(first) - 1, marks.get(first).line)
+  // showWindow says that the screen shows a Window of the History, from a section that begins in the cursor's row.
+  showWindow(history, first) {
+    this.#begin({ from: history.start, mark: history.start }, base + history.numberOf(first) - 1)
   }
 
-  #begin(epoch, number, row) {
+  // begin begins an epoch: the cursor's line has a number.
+  #begin(epoch, number) {
     if (!this.#lines) return
     this.#epoch = { ...epoch, known: [] }
-    this.#lines.start(number, row)
+    this.#lines.start(number)
     this.#ask()
   }
 
@@ -105,13 +108,16 @@ export class Times {
     e.asking = false
     if (e !== this.#epoch) return
     if (!answer) e.bytes = -1 // asks again
-    else if (!this.#learn(e, answer)) { // a new epoch begins soon
-      this.#epoch = null
+    else if (this.#learn(e, answer)) {
+      this.#lines.draw()
+      if (e.known.length > most) Object.assign(e, { known: [], end: undefined, bytes: -1 })
+    } else {
+      this.#epoch = null // another one begins soon
       this.#lines.forget()
-    } else this.#lines.draw()
+    }
   }
 
-  // learn adds an answer to an epoch. It reports false if output was dropped that was not counted, or to bound memory.
+  // learn adds an answer to an epoch. It reports false if output was dropped that was not counted.
   #learn(e, { started, ended, from, end, lines, mark, times, all }) {
     if (e.end === undefined) Object.assign(e, { before: mark, lines: 0, started })
     else if (from !== e.end) return false
@@ -129,7 +135,7 @@ export class Times {
         `${ended ? `, and ended on ${full.format(ended)}` : ''}.`, this.#said)
     }
     this.#hide()
-    return e.known.length < most
+    return true
   }
 
   // hide hides the column of a command without times.
@@ -154,35 +160,30 @@ export class Times {
   }
 }
 
-// Lines counts lines like Numbers, and shows their times.
-class Lines extends Numbers {
-  #pane
-  #timeOf
-  #drawn = []
-
-  constructor(xterm, pane, timeOf) {
-    super(xterm, pane, () => {})
-    this.#pane = pane
-    this.#timeOf = timeOf
-    pane.replaceChildren()
+// makeLines counts the lines of a screen like its Numbers, and shows their times.
+function makeLines({ xterm, numbers }, pane, timeOf) {
+  const drawn = []
+  class Lines extends numbers.constructor {
+    draw() {
+      if (numbers.held) return
+      const inView = this.inView()
+      while (pane.childElementCount > inView.length) pane.lastChild.remove()
+      drawn.length = Math.min(drawn.length, inView.length)
+      inView.forEach((number, i) => {
+        const time = number ? timeOf(number) : null
+        const key = time ? `${time.after} ${time.by}` : ''
+        if (drawn[i] === key) return
+        drawn[i] = key
+        const shown = time ? timeElement(time) : element('div')
+        shown.style.display = 'block'
+        shown.style.height = '1lh'
+        if (pane.children[i]) pane.children[i].replaceWith(shown)
+        else pane.append(shown)
+      })
+    }
   }
-
-  draw() {
-    const numbers = this.inView()
-    while (this.#pane.childElementCount > numbers.length) this.#pane.lastChild.remove()
-    this.#drawn.length = Math.min(this.#drawn.length, numbers.length)
-    numbers.forEach((number, i) => {
-      const time = number ? this.#timeOf(number) : null
-      const key = time ? `${time.after} ${time.by}` : ''
-      if (this.#drawn[i] === key) return
-      this.#drawn[i] = key
-      const shown = time ? timeElement(time) : element('div')
-      shown.style.display = 'block'
-      shown.style.height = '1lh'
-      if (this.#pane.children[i]) this.#pane.children[i].replaceWith(shown)
-      else this.#pane.append(shown)
-    })
-  }
+  pane.replaceChildren()
+  return new Lines(xterm, pane, () => {})
 }
 
 // timeElement shows a time that is known to a second or so, or otherwise the latest possible one.

@@ -1,0 +1,284 @@
+package browsertest
+
+// How output and its header look: lines that are written again, groups, colours, a phone, a PTY, and a jump.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/view"
+	"github.com/stretchr/testify/require"
+)
+
+// A progress bar that is wider than a phone wraps, and is written again in place. Numbers count its line once.
+func testProgress(t *testing.T, b visitor) {
+	bar := func(i int) string {
+		return fmt.Sprintf("%s %2d of 12 parts of the image", strings.Repeat("=", 4*i+20), i)
+	}
+	var same, erased, up strings.Builder
+	for i := range 13 {
+		fmt.Fprintf(&same, "\r%s", bar(i))
+		fmt.Fprintf(&erased, "\x1b[2K\r%s", bar(12-i)) // gets shorter
+		if i > 0 {
+			up.WriteString("\x1b[2A\r")
+		}
+		fmt.Fprintf(&up, "\x1b[Kone %-94s|\r\n\x1b[Ktwo %-94s|\n", bar(i), bar(12-i))
+	}
+	v := serve(t, made(t, acptermtest.Commands{
+		"same":   acptermtest.Print("begin\r\n"+same.String()+"\nend\n", 0),
+		"erased": acptermtest.Print("begin\n"+erased.String()+"\nend\n", 0),
+		"up":     acptermtest.Print("begin\n"+up.String()+"end\n", 0),
+		"over":   acptermtest.Print("begin\n"+strings.Repeat("x", 150)+"\rshort\nend\n", 0),
+	}), nil)
+	for _, width := range []int64{320, 390, 1000} {
+		p := b.visit(t, v.url)
+		p.resize(width, 700)
+		for _, test := range [][2]string{
+			{"same", bar(12)}, {"erased", bar(0)}, {"up", fmt.Sprintf("one %-94s|\ntwo %-94s|", bar(12), bar(0))}, {"over", "short" + strings.Repeat("x", 145)},
+		} {
+			eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(v.create(t, test[0]))))
+			p.until(fmt.Sprintf(`part('.command').textContent === %q && el.text === %q`, test[0], "begin\n"+test[1]+"\nend\n"))
+			p.until(fmt.Sprintf(`part('.xterm-rows').innerText.includes('end') && part('.screen').scrollWidth <= part('.screen').clientWidth &&
+				%s === '%d'`, numberOf("end"), 3+strings.Count(test[1], "\n")))
+		}
+		p.requireQuiet()
+		p.end()
+	}
+}
+
+// A group says how long it was, in time or in lines, and nothing is shown for its end. GitHub's commands are text.
+func testGroupLengths(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("::group::Install\nnpm ci\nadded 3\n::endgroup::\n"+
+		"section_start:1000:a\r\x1b[0KBuild\nbuilt\nsection_end:1075:a\r\x1b[0Ksection_start:1075:b\r\x1b[0KTest\nok\nsection_end:1079:b\r\x1b[0K\n"+
+		"##[group]Open\none\n::error file=a.go,line=3,col=7,title=Total::is%20 100%25%0Awrong\n##[warning]careful\n::notice::note\nend\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	const shown = "▾ Install\nnpm ci\nadded 3\n▾ Build\nbuilt\n▾ Test\nok\n▾ Open\none\n" +
+		"Error: a.go:3:7: Total: is%20 100% wrong\nWarning: careful\nNotice: note\nend\n"
+	p.until(fmt.Sprintf(`el.text === %q`, shown))
+	p.until(`[...el.shadowRoot.querySelectorAll('.label')].map(label => label.textContent).join() === '2 lines,1 min 15 s,4 s'`)
+	require.Regexp(t, `^1\n2\n3\n5\n6\n7\n8\n10\n11\n12\n13\n14\n15\n$`, eval[string](p, `part('.gutter').textContent`))
+	p.until(`[...el.shadowRoot.querySelectorAll('.label')].every(label => {
+		const { left, right } = label.getBoundingClientRect(), screen = part('.xterm-screen').getBoundingClientRect()
+		return left > screen.left + screen.width / 2 && right <= screen.right + 1
+	})`)
+	eval[bool](p, catchCopies)
+	eval[bool](p, `el.copy().then(() => true)`)
+	require.Contains(t, eval[string](p, `copied`), "::error file=a.go,line=3,col=7,title=Total::is")
+	eval[bool](p, `(el.openFind(), part('.find input').value = '::', el.find('::'))`)
+	p.until(`part('.count').textContent === 'No results'`)
+	p.requireQuiet()
+}
+
+// The group with the first error opens by itself if the command has failed, but only once.
+func testGroupOfFirstError(t *testing.T, b visitor) {
+	section := func(name, text string) string {
+		return fmt.Sprintf("section_start:1:%s[collapsed=true]\r%[1]s\n%s\nsection_end:2:%[1]s\r\n", name, text)
+	}
+	output := section("one", "fine") + section("two", "error: bad") + section("three", "error: worse")
+	v := serve(t, made(t, acptermtest.Commands{"good": acptermtest.Print(output, 0), "bad": acptermtest.Print(output, 1),
+		"seen": acptermtest.Print("error: first\n"+output, 1)}), nil)
+	p := b.visit(t, v.only(v.create(t, "bad")))
+	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`) // unfolds the others
+	p.until(`el.text.includes('worse')`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
+	p.until(`el.text === '▸ one\n▸ two\n▸ three\n'`)
+	require.Equal(t, "▸ one\n▸ two\n▸ three\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
+	p.end()
+	for command, want := range map[string]string{"good": "▸ one\n▸ two\n▸ three\n", "seen": "error: first\n▸ one\n▸ two\n▸ three\n"} {
+		p = b.visit(t, v.only(v.create(t, command)))
+		p.until(fmt.Sprintf(`el.row?.ended && el.text === %q`, want))
+		require.Equal(t, want, eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
+		p.end()
+	}
+}
+
+// Output that replaces other output has its own groups: those before do not count against the limit.
+func testGroupsOfReplaced(t *testing.T, b visitor) {
+	v := serve(t, made(t, nil), nil)
+	a := newAgent(t, v.Manager, agentterm.Options{})
+	a.print("s", "t1", "begin\n")
+	p := b.visit(t, v.url)
+	p.until(`el.text === 'begin\n'`)
+	for i := range 4 {
+		a.update("s", "t1", snapshot(strings.Repeat("::group::many\n", 3000)+fmt.Sprintf("::group::last\nend %d\n", i)))
+		p.until(fmt.Sprintf(`el.text.endsWith('▾ many\n▾ last\nend %d\n')`, i))
+	}
+	p.requireQuiet()
+}
+
+// contrast returns the contrast of a text on the screen with its background, or 0 if it is not there.
+func contrast(text string) string {
+	return fmt.Sprintf(`(() => {
+		const paint = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+		const luminance = (...colors) => {
+			for (const color of colors) {
+				paint.fillStyle = color
+				paint.fillRect(0, 0, 1, 1)
+			}
+			const [r, g, b] = [...paint.getImageData(0, 0, 1, 1).data].map(c => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b
+		}
+		const span = %s
+		const back = getComputedStyle(part('.box')).backgroundColor
+		const [low, high] = [luminance(back), luminance(back, getComputedStyle(span).color)].sort((a, b) => a - b)
+		return (high + 0.05) / (low + 0.05)
+	})()`, spanOf(text))
+}
+
+// Lines that begin as errors and warnings do have a colour, unless they have one. Dim text can be read.
+func testErrorColours(t *testing.T, b visitor) {
+	var dim strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&dim, "\x1b[2;%dmdim%d\x1b[0m \x1b[2;%dmbright%d\x1b[0m\n", 30+i, i, 90+i, i)
+	}
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	texts <- "plain\n\x1b[2mfaint\x1b[0m\n" + dim.String()
+	for _, part := range []string{"er", "ror: bad ", strings.Repeat("long ", 40), "\n", "Warning: odd\n", "\x1b[32merror: green\x1b[0m\nterror: no\n"} {
+		texts <- part
+	}
+	p.until(`el.text.endsWith('terror: no\n')`)
+	colors := make(map[string]string)
+	for _, theme := range []string{"light", "dark"} {
+		eval[bool](p, fmt.Sprintf(`(el.setAttribute('theme', %q), true)`, theme))
+		want := map[string][2]string{"light": {"rgb(193, 33, 43)", "rgb(125, 78, 0)"}, "dark": {"rgb(255, 123, 114)", "rgb(227, 179, 65)"}}[theme]
+		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("error: bad"), want[0]))
+		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("Warning: odd"), want[1]))
+		for _, text := range []string{"plain", "faint", "error: green", "terror: no"} {
+			colors[text] = eval[string](p, styleIfShown(text))
+		}
+		require.Equal(t, colors["plain"], colors["terror: no"])
+		require.NotEqual(t, colors["plain"], colors["faint"], "dim text looks dim")
+		require.NotEqual(t, want[0], colors["error: green"])
+		all := []string{"faint", "error: bad", "Warning: odd"}
+		for i := range 8 {
+			all = append(all, fmt.Sprintf("dim%d", i), fmt.Sprintf("bright%d", i))
+		}
+		for _, text := range all {
+			require.GreaterOrEqual(t, eval[float64](p, contrast(text)), 4.5, "%s, %s", text, theme)
+		}
+	}
+	close(texts)
+	p.requireQuiet()
+}
+
+// styleIfShown is the colour of a text on the screen.
+func styleIfShown(text string) string {
+	return fmt.Sprintf(`(() => {
+		const span = %s
+		return span ? getComputedStyle(span).color : ''
+	})()`, spanOf(text))
+}
+
+// spanOf is the element on the screen with the beginning of a text. xterm.js may make one for each character.
+func spanOf(text string) string {
+	return fmt.Sprintf(`([...part('.xterm-rows').querySelectorAll('span')].find(span => span.textContent.startsWith(%q)) ??
+		[...part('.xterm-rows').children].find(row => row.textContent.startsWith(%[1]q))?.firstChild)`, text)
+}
+
+// On a phone the header has one line, and its menu has the rest.
+func testPhoneHeader(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("a long line ", 20)+"\nerror: no\n", 1)}),
+		&view.Options{AllowStop: true})
+	terminal := v.create(t, "make", strings.Repeat("argument ", 40))
+	<-terminal.Done()
+	for _, width := range []int64{320, 390} {
+		p := b.visit(t, v.url+"#"+v.key(terminal))
+		p.resize(width, 700)
+		p.until(`el.text.endsWith('no\n') && part('header').offsetHeight <= 50 && part('.state').textContent === 'exit code 1'`)
+		require.False(t, eval[bool](p, `['.numbers', '.first-error', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
+		eval[bool](p, `(part('.copy').click(), true)`)
+		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
+		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text$`,
+			eval[string](p, items))
+		require.Empty(t, eval[[]string](p, small), width)
+		require.True(t, eval[bool](p, `(() => {
+			const { left, right, bottom } = part('.menu').getBoundingClientRect()
+			return left >= 0 && right <= innerWidth && bottom <= innerHeight
+		})()`), "the menu fits")
+		item := func(text string) {
+			eval[bool](p, fmt.Sprintf(`([...part('.menu').children].find(item => item.textContent === %q).click(), true)`, text))
+		}
+		require.Equal(t, "true", eval[string](p, `part('.menu [role=menuitemcheckbox]').getAttribute('aria-checked')`))
+		item("Wrap lines")
+		p.until(`part('.screen').scrollWidth > part('.screen').clientWidth`)
+		eval[bool](p, `(part('.copy').click(), true)`)
+		require.Equal(t, "false", eval[string](p, `part('.menu [role=menuitemcheckbox]').getAttribute('aria-checked')`))
+		item("Wrap lines")
+		p.until(`part('.screen').scrollWidth <= part('.screen').clientWidth`)
+		eval[bool](p, `(part('.copy').click(), true)`)
+		item("First error")
+		p.until(marked + `?.startsWith('error: no')`)
+		eval[bool](p, `(part('.copy').click(), true)`)
+		item("Find")
+		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
+		eval[bool](p, `(part('[aria-label=Close]').click(), true)`)
+		require.True(t, eval[bool](p, `el.shadowRoot.activeElement === part('.copy')`), "the focus is not lost")
+
+		// All of the command, and what is known of it.
+		clickByScript(p, ".more")
+		p.until(`visible(part('.numbers')) && part('.numbers').textContent.includes('session-1') && part('.command').offsetHeight > 40`)
+		require.Equal(t, "Less of the command", eval[string](p, `part('.more').getAttribute('aria-label')`))
+		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth - innerWidth`), 0)
+		clickByScript(p, ".more")
+		p.until(`part('header').offsetHeight <= 50`)
+		p.requireQuiet()
+		p.end()
+	}
+}
+
+// A PTY that others type in has text of an ordinary size, and a whole border.
+func testPTYBorder(t *testing.T, b visitor) {
+	y := serveTyping(t, &view.Options{Input: true})
+	p := b.visit(t, y.only(y.sh(t, `printf ready; exec sleep 600`)))
+	for _, size := range [][2]int64{{1900, 1000}, {1000, 700}, {390, 844}} {
+		p.resize(size[0], size[1])
+		p.until(fmt.Sprintf(`el.text.startsWith('ready') && Math.abs(innerWidth - %d) < 200 && parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) <= 15`, size[0]))
+		p.until(`(() => { // the border is 7 pixels outside of the screen
+			const inner = part('.xterm-screen').getBoundingClientRect(), outer = part('.screen').getBoundingClientRect()
+			const atRight = part('.screen').scrollWidth > part('.screen').clientWidth || inner.right + 7 <= outer.right
+			return inner.left - 7 >= outer.left && inner.top - 7 >= outer.top && inner.bottom + 7 <= outer.bottom && atRight
+		})()`)
+	}
+	p.resize(1900, 1000)
+	p.until(`parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) === 15`)
+	p.requireQuiet()
+}
+
+// A jump far into the output shows the old rows until it shows the new ones.
+func testJump(t *testing.T, b visitor) {
+	var long strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&long, "line %d %s\n", i+1, strings.Repeat("x", 30))
+	}
+	v := serve(t, made(t, acptermtest.Commands{"long": acptermtest.Print(long.String(), 0)}), nil)
+	p := b.visit(t, v.only(v.createLong(t, "long")))
+	p.until(`part('.state').textContent === 'done' && ` + numberOf("line 40000 ") + ` === '40000'`)
+	eval[bool](p, `(() => {
+		window.seen = new Set()
+		const look = () => {
+			const rows = part('.xterm-rows').children, numbers = part('.gutter').textContent.split('\n')
+			seen.add([0, 5].map(row => rows[row].textContent.split(' ', 2).join(' ') + '=' + numbers[row]).join())
+			if (!window.stop) requestAnimationFrame(look)
+		}
+		look()
+		return true
+	})()`)
+	p.until(`seen.size === 1`)
+	eval[bool](p, `(el.setAttribute('line', '17'), true)`)
+	p.until(marked + `?.startsWith('line 17 ')`)
+	eval[bool](p, `(el.setAttribute('line', '20000'), true)`)
+	p.until(marked + `?.startsWith('line 20000 ')`)
+	eval[bool](p, `(stop = true)`)
+	seen := eval[[]string](p, `[...seen]`)
+	for _, frame := range seen {
+		require.Regexp(t, `^line (\d+)=(\d+),line (\d+)=(\d+)$`, frame, seen)
+	}
+	require.LessOrEqual(t, len(seen), 4, seen) // a jump to the top may show the top and then the line
+	p.requireQuiet()
+}

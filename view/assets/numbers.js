@@ -115,7 +115,7 @@ export class Numbers {
     return lines
   }
 
-  // inView returns the numbers of the rows in view, with 0 for those that have none.
+  // inView returns the numbers of the rows in view, with false for those that have none.
   inView() {
     const { rows, buffer: { active: buffer } } = this.#xterm
     const last = lastRow(buffer)
@@ -125,7 +125,7 @@ export class Numbers {
     for (let y = buffer.viewportY; y < buffer.viewportY + rows && y <= last; y++) {
       const first = !buffer.getLine(y)?.isWrapped
       if (y > buffer.viewportY && first) number += 1 + this.#skipped(y - 1, y)
-      numbers.push(first ? number : 0)
+      numbers.push(first && number)
     }
     return numbers
   }

@@ -48,7 +48,8 @@ func TestRequestsWithoutTheToken(t *testing.T) {
 		view.Options{AllowStop: true})
 	terminal := v.create("s", "make")
 	terminal.Wait(t.Context())
-	for _, path := range []string{"", "events", "assets/page.js", output(terminal), "terminals/" + keyOf(terminal)} {
+	for _, path := range []string{"", "events", "assets/page.js", output(terminal), "terminals/" + keyOf(terminal),
+		"terminals/" + keyOf(terminal) + "/times"} {
 		for _, prefix := range []string{"/", "/wrong-token-of-some-length/", "/" + token[:len(token)-1] + "/",
 			"/" + token + "x/", "//" + token + "/"} {
 			response, err := v.server.Client().Get(v.server.URL + prefix + path)

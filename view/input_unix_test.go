@@ -242,6 +242,7 @@ func TestRowsOfPTYs(t *testing.T) {
 		table.until(first)
 		stream.until(first)
 		require.NoError(t, terminal.Resize(132, 43))
+		require.Equal(t, http.StatusNotFound, y.request("GET", "terminals/"+keyOf(terminal)+"/times", nil).StatusCode)
 		second := func(r tableRow) bool { return r.PTY && r.Columns == 132 && r.Rows == 43 && r.Input == options.Input }
 		table.until(second)
 		stream.until(second)

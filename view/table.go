@@ -5,6 +5,7 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ type entry struct {
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
 	keep         int64             // maximum retained bytes of output
+	timeline     *timeline         // nil if the times of the output are not known
 
 	at        time.Time // time of the decision or start
 	past      bool      // ended, denied or failed: counts for MaxPast
@@ -56,6 +58,7 @@ type table struct {
 	may          permissions
 	maxPast      int
 	maxPastBytes int64
+	watch        watch
 
 	mu        sync.Mutex
 	entries   map[string]*entry // by key
@@ -72,10 +75,10 @@ type table struct {
 // permissions are the view's options that let pages change something.
 type permissions struct{ stop, input bool }
 
-func newTable(o Options) *table {
+func newTable(ctx context.Context, o Options) *table {
 	return &table{
 		only: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
-		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes,
+		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, watch: watch{ctx: ctx},
 		entries: make(map[string]*entry), names: make(map[session]string), changed: make(chan struct{}),
 	}
 }
@@ -94,11 +97,14 @@ func (t *table) observe(from *Source, event acpterm.Event) {
 			})
 		}
 	case *acpterm.StartEvent:
-		t.start(from, e.Subject, e.Time, e.Terminal)
+		t.start(from, e.Subject, e.Time, e.Terminal, true)
 	case *acpterm.EndEvent:
 		t.update(from, e.Subject, e.Err != nil, func(x *entry) {
 			x.past = x.terminal == nil || x.terminal.State() == acpterm.StateEnded
 			x.measure()
+			if x.timeline != nil {
+				x.timeline.look() // the output of a short command
+			}
 			if e.Err != nil {
 				x.reason = printable(e.Err.Error(), maxText)
 			}
@@ -120,11 +126,12 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	t.start(from, acpterm.Subject{
 		TerminalID: info.ID, SessionID: info.SessionID, Attached: info.Attached,
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
-	}, info.Started, terminal)
+	}, info.Started, terminal, false)
 }
 
-// start adds a terminal's entry. It replaces the entry of a released terminal whose id the agent uses again.
-func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
+// start adds a terminal's entry. It replaces the entry of a released terminal whose id the agent uses again. now means
+// that the command starts now, although it may have ended already.
+func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal, now bool) {
 	t.mu.Lock()
 	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.fixed.Agent &&
 		before.terminal != terminal {
@@ -136,6 +143,11 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 		x.keep = max(terminal.Info().OutputByteLimit, 64<<10)
 		x.past = !terminal.Info().Ended.IsZero()
 		x.measure()
+		known := now || !x.past || time.Since(terminal.Info().Ended) < time.Second
+		if known && x.timeline == nil && !terminal.Attached() && !terminal.HasPTY() {
+			x.timeline = newTimeline(terminal)
+			t.watch.add(x.timeline)
+		}
 	})
 }
 
@@ -198,6 +210,7 @@ func (t *table) removePastLocked() {
 // removeLocked removes the entry at an index of order.
 func (t *table) removeLocked(i int) {
 	delete(t.entries, t.order[i].fixed.Key)
+	t.order[i].timeline.remove()
 	t.order = slices.Delete(t.order, i, i+1)
 	t.removed++
 }
@@ -242,7 +255,7 @@ func (e *entry) retainedBytes() int64 {
 	if e.terminal.HasPTY() {
 		output *= 2 // raw output and plain text
 	}
-	return e.requestBytes + output
+	return e.requestBytes + e.timeline.bytes() + output
 }
 
 func (t *table) notifyLocked() {
@@ -259,6 +272,13 @@ func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
 		terminal = e.terminal
 	}
 	return e, terminal
+}
+
+// timelineOf returns the times of a command's output, or nil.
+func (t *table) timelineOf(e *entry) *timeline {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return e.timeline
 }
 
 // numberOf returns the Number of a command's row.

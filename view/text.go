@@ -3,8 +3,10 @@ package view
 // A terminal's retained output as a page of plain text.
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -28,14 +30,36 @@ func (v *View) serveText(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := v.streamContext(r)
 	defer cancel()
-	total := terminal.OutputTotal()
-	if total == 0 {
-		return
-	}
-	for chunk := range terminal.Follow(ctx, 0) {
-		if err := writeChunk(out, chunk); err != nil || total-chunk.End < utf8.UTFMax { // a character may be unfinished
+	for chunk := range soFar(ctx, terminal, 0) {
+		if writeChunk(out, chunk) != nil {
 			return
 		}
+	}
+}
+
+// soFar returns an iterator over the output after an offset that exists already. The last character may be unfinished;
+// it is left out if the rest does not come soon.
+func soFar(ctx context.Context, t *acpterm.Terminal, from int64) iter.Seq[acpterm.Chunk] {
+	return func(yield func(acpterm.Chunk) bool) {
+		total, at := t.OutputTotal(), from
+		next := func(ctx context.Context, least int64) bool {
+			for chunk := range t.Follow(ctx, at) {
+				at = chunk.End
+				if !yield(chunk) {
+					return false
+				}
+				if total-at < least {
+					break
+				}
+			}
+			return true
+		}
+		if total-at >= utf8.UTFMax && !next(ctx, utf8.UTFMax) || total <= at {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, firstWait)
+		defer cancel()
+		next(ctx, 1)
 	}
 }
 

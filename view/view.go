@@ -102,6 +102,12 @@
 // If a line wraps, a carriage return goes to the start of the line and not of its last row. A progress bar therefore
 // stays in its place on a phone. On a terminal with a PTY, the lines are those of the command.
 //
+// Show timestamps, in the menu, displays when each line was completed. A View checks the length of the output of
+// each running command four times a second, and keeps up to 4,096 lengths for each (64 KiB), so times become less exact
+// for a command that writes for more than a quarter of an hour. A time preceded by ≤ is the latest possible one, for
+// example if the line was written before the View was created. Times are unknown if the agent runs the command or if it
+// exited before the View was created.
+//
 // Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
 // full address and asks the user for confirmation before opening another window. Links created using escape sequences
 // are ignored. If the agent replaces the output of a terminal that it owns, the page replaces the displayed output as
@@ -266,7 +272,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.options.Heartbeat = cmp.Or(v.options.Heartbeat, 5*time.Second)
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
-	v.table = newTable(v.options)
+	v.table = newTable(v.ctx, v.options)
 	v.version = bundleVersion()
 	v.mux = v.routes()
 	v.first = v.Add(m, "")
@@ -293,6 +299,7 @@ func (v *View) Close() error {
 	for _, s := range sources {
 		s.stop()
 	}
+	v.table.watch.looking.Wait()
 	v.table.clear()
 	return nil
 }
@@ -330,6 +337,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText)
+	mux.HandleFunc("GET /terminals/{key}/times", v.serveTimes)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)

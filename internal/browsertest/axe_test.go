@@ -79,6 +79,8 @@ func testAxe(t *testing.T, b *browser) {
 					a => a.querySelector('.command').textContent === %q).click(), true)`, command))
 				p.until(fmt.Sprintf(`visible(el) && part('.command').textContent === %q && part('.state').textContent`, command))
 				if command == "serve" {
+					eval[bool](p, `(part('.copy').click(), part('.show-times').click(), true)`) // for the other commands, too
+					p.until(`part('.times time')`)
 					p.until(`el.text.includes('wrong') && part('.label')`)
 				}
 				look(command)

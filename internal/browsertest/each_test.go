@@ -69,6 +69,10 @@ var inEach = []struct {
 	{"a time of another day has the day", testDays, false},
 	{"lines have numbers and links", testLineNumbers, false},
 	{"lines have numbers if the first are not kept", testNumbersOfKept, false},
+	{"lines have times on demand", testTimes, false},
+	{"the parts of a long output have their times", testTimesOfParts, false},
+	{"times that are not known are not shown", testUnknownTimes, false},
+	{"the screen of a PTY has no times", testNoTimesOfPTYs, true},
 	{"the groups of a command fold", testGroups, false},
 	{"the first error is a click away", testFirstError, false},
 	{"no output makes the page slow", testHostileOutput, false},
@@ -86,6 +90,7 @@ var inEach = []struct {
 	{"output that the agent replaced is gone", testReplaced, false},
 	{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop, false},
 	{"terminals of the same id, and of odd ones, never mix", testSameIDs, false},
+	{"a window that grows leaves all within reach", testGrowing, false},
 	{"all that is kept can be read, found and copied", testWhole, false},
 	{"a copy has the tabs and the lines that the command wrote", testCopies, false},
 	{"a title and a notification tell of an end", testNotify, false},
@@ -124,6 +129,7 @@ var inOthers = []string{
 	"on phones, all fits and can be touched",
 	"find has choices for case, words and expressions",
 	"the groups of a command fold",
+	"lines have times on demand",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

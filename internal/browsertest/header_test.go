@@ -38,14 +38,14 @@ func testMenu(t *testing.T, b visitor) {
 		button => visible(button) && !button.matches('.reader')).map(button => button.offsetHeight))]`), "one height")
 
 	const focused = `el.shadowRoot.activeElement.textContent`
-	const items = `[...el.shadowRoot.querySelectorAll('[role=menuitem]')].filter(visible).map(item => item.textContent).join(', ')`
+	const items = `[...el.shadowRoot.querySelectorAll('[role^=menuitem]')].filter(visible).map(item => item.textContent).join(', ')`
 	eval[bool](p, `(part('.copy').focus(), true)`)
 	pressOn(p, "ArrowDown")
 	p.until(`part('.copy').getAttribute('aria-expanded') === 'true'`)
-	require.Equal(t, "Copy output, Copy command, Copy link to this terminal, Open as text", eval[string](p, items))
+	require.Equal(t, "Copy output, Copy command, Copy link to this terminal, Open as text, Show timestamps", eval[string](p, items))
 	require.Equal(t, "Copy output", eval[string](p, focused))
 	for _, step := range []struct{ key, want string }{
-		{"ArrowDown", "Copy command"}, {"End", "Open as text"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Open as text"},
+		{"ArrowDown", "Copy command"}, {"End", "Show timestamps"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Show timestamps"},
 		{"Home", "Copy output"}, {"Escape", "More"},
 	} {
 		pressOn(p, step.key)

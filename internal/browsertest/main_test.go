@@ -37,10 +37,6 @@ func child(which string, args ...string) {
 		picturedAgent()
 	case "pour":
 		pour(args[0], args[1], args[2])
-	case "pour":
-		pour(args[0], args[1], args[2])
-	case "pictured-agent":
-		picturedAgent()
 	case "family": // starts a child that ignores SIGTERM
 		other := exec.Command(os.Args[0], "child", "stubborn")
 		other.Stdout = os.Stdout

@@ -35,6 +35,23 @@ const selectedLine = `(async () => {
 	return ''
 })()`
 
+// A window that becomes larger has more rows than when its screen was full, and still lets the user read and copy all.
+func testGrowing(t *testing.T, b visitor) {
+	output := strings.Repeat("line\n", 12_000)
+	v := serve(t, made(t, acptermtest.Commands{"count": acptermtest.Print("first\n"+output, 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "count")))
+	p.resize(1000, 500)
+	p.until(`part('.state').textContent === 'done' && el.text.endsWith('line\n') && visible(part('.earlier'))`)
+	p.resize(1000, 900)
+	p.until(`part('.xterm-rows').childElementCount > 35`)
+	p.until(`visible(part('.earlier'))`)
+	eval[bool](p, catchCopies)
+	eval[bool](p, `el.copy().then(() => true)`)
+	require.True(t, eval[string](p, `copied`) == "first\n"+output, "the copy differs")
+	p.requireQuiet()
+	p.end()
+}
+
 func testWhole(t *testing.T, b visitor) {
 	lines := longtest.Times(20_000, 30_000) // the screen has room for 10,000
 	if _, is := b.(*browser); is {

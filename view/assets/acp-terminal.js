@@ -120,7 +120,7 @@ class AcpTerminal extends HTMLElement {
         this.#connect(true)
         return this.#live.loaded
       },
-      loaded: () => this.#live.loaded, folds: () => this.#live.folds,
+      loaded: () => this.#live.loaded, folds: () => this.#live.folds, times: () => this.#live.times,
       shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), keepSize: () => this.#input.keepSize(),
       pick: number => {
         this.setAttribute('line', number)
@@ -159,6 +159,7 @@ class AcpTerminal extends HTMLElement {
     this.#input.open(screen.open())
     if (this.row) screen.setKind()
     screen.numbers.start(1)
+    this.#live.times?.open()
     screen.fit()
     this.#input.show()
   }

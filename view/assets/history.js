@@ -8,6 +8,7 @@ import { countIn } from './search.js'
 const windowSections = 4
 
 export class History {
+  start = 0 // offset of the output's beginning
   #sections // { text: as written by the command, plain: as shown, lines: number of line ends }
   #first // number of the first line
   #counted = { pattern: null, counts: [] }
@@ -23,25 +24,30 @@ export class History {
     const response = await fetch(url, { signal })
     if (!response.ok) throw new TypeError(response.statusText)
     const sections = []
-    for (const text of cut(await response.text(), xterm.cols)) {
+    const whole = await response.text()
+    for (const text of cut(whole, xterm.cols)) {
       xterm.reset()
       await write(xterm, text)
       signal.throwIfAborted()
       const plain = textOfAll(xterm)
       sections.push({ text, plain, shown: asShown(plain), lines: plain.split('\n').length - 1 })
     }
-    return new History(sections, first)
+    const history = new History(sections, first)
+    if (!first) history.start = parseInt(whole.slice(1)) || 0 // in the note about what is not kept
+    return history
   }
 
   // plain is the whole output as shown.
   get plain() { return this.#sections.map(section => section.plain).join('') }
 
-  // show writes the window that ends with a section, or the first or the last window.
-  async show({ xterm, numbers }, last) {
+  // show writes the window that ends with a section, or the first or the last window. It calls onStart with its first
+  // section before.
+  async show({ xterm, numbers }, last, onStart) {
     const least = windowSections - 1
     const w = new Window(this, Math.min(Math.max(last, least), this.#sections.length - 1))
     xterm.reset()
     numbers.start(this.numberOf(w.first))
+    onStart(w.first)
     const groups = new Groups(new Set(), { has: () => true, add() {} }) // all are unfolded
     for (let i = w.first; i <= w.last; i++) {
       writePieces(xterm, numbers, groups.pieces(this.#sections[i].text))

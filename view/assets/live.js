@@ -5,6 +5,8 @@ import { bytes, kindOf } from './text.js'
 
 export class Live {
   missed = 0 // skipped bytes
+  times = null // of the lines, once the user has asked for them
+  end = -1 // offset of the end of the output on the screen, or -1 while it is being written
   folds = null // once some output has had marks of groups
   #parts
   #screen
@@ -21,6 +23,10 @@ export class Live {
     this.#screen = screen
     this.#reading = reading
     this.#host = host
+    host.on(parts.times, 'click', async () => {
+      const later = await host.load(host.signal())
+      if (later) (this.times ??= new later.Times(parts, screen, reading, this, host)).toggle()
+    })
   }
 
   // loaded resolves when the screen has the output that existed at first.
@@ -35,6 +41,8 @@ export class Live {
   // close forgets the output, and clear also what is folded.
   close() {
     this.folds?.close()
+    this.times?.close()
+    this.end = -1
     this.missed = this.#toLoad = 0
     this.#written = this.#tinted = false
     this.#begun = ''
@@ -67,8 +75,12 @@ export class Live {
   // showLoading shows how much of the output that existed at first has arrived. id is that of the last event.
   showLoading(id = '', ended = false) {
     const p = this.#parts
-    if (!this.#host.row() || this.#loaded.done) return
     const at = Number(id?.split('-')[1] ?? 0)
+    if (id) {
+      this.end = at
+      this.times?.written()
+    }
+    if (!this.#host.row() || this.#loaded.done) return
     const loaded = ended || this.#screen.kind === 'pty' || at >= this.#toLoad
     p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
     if (!loaded) return
@@ -78,7 +90,8 @@ export class Live {
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
-  async write({ missed, text, replaced }, signal) {
+  async write({ offset, missed, text, replaced }, signal) {
+    this.end = -1
     const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
     const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
@@ -94,7 +107,7 @@ export class Live {
     const xterm = this.#screen.xterm
     let lead = ''
     if (replaced) {
-      xterm.reset() // nothing is queued, because each write is awaited
+      this.#screen.reset() // nothing is queued, because each write is awaited
       this.#host.rescan()
       this.folds?.restart()
       this.#reading.forget()
@@ -120,7 +133,10 @@ export class Live {
     await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)
-      if (missed) xterm.write('', () => this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1))
+      if (missed) xterm.write('', () => {
+        this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
+        this.times?.start(offset)
+      })
       if (this.#screen.kind === 'pty') xterm.write(text)
       else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
       xterm.write('', () => {

@@ -3,6 +3,7 @@
 import { markerAt } from './lines.js'
 
 export class Numbers {
+  also = null // other Numbers of the same screen, which follow these
   #xterm
   #pane
   #anchor = null // { marker, number }: the number of a marked row's line; null if no number is known
@@ -48,6 +49,7 @@ export class Numbers {
   // advance moves the anchor to the first row of the cursor's line in the viewport: the others may be erased. It must be
   // called before the screen has scrolled the old one away.
   advance() {
+    this.also?.advance()
     if (!this.known) return this.#anchor && this.forget()
     const buffer = this.#xterm.buffer.active
     let row = cursorRow(this.#xterm)
@@ -61,6 +63,7 @@ export class Numbers {
 
   // skip says that some lines before the cursor's row are not on the screen.
   skip(lines) {
+    this.also?.skip(lines)
     this.advance()
     this.#jumps.push({ marker: this.#xterm.registerMarker(0), lines })
     if (this.known) this.#anchor.number += lines
@@ -112,26 +115,32 @@ export class Numbers {
     return lines
   }
 
+  // inView returns the numbers of the rows in view, with false for those that have none.
+  inView() {
+    const { rows, buffer: { active: buffer } } = this.#xterm
+    const last = lastRow(buffer)
+    const numbers = []
+    if (!this.known) return numbers
+    let number = this.of(buffer.viewportY)
+    for (let y = buffer.viewportY; y < buffer.viewportY + rows && y <= last; y++) {
+      const first = !buffer.getLine(y)?.isWrapped
+      if (y > buffer.viewportY && first) number += 1 + this.#skipped(y - 1, y)
+      numbers.push(first && number)
+    }
+    return numbers
+  }
+
   // draw shows the numbers of the rows in view.
   draw() {
     if (this.held) return
-    const { rows, buffer: { active: buffer } } = this.#xterm
-    const last = lastRow(buffer)
-    let text = ''
-    if (this.known) {
-      let number = this.of(buffer.viewportY)
-      for (let y = buffer.viewportY; y < buffer.viewportY + rows && y <= last; y++) {
-        const first = !buffer.getLine(y)?.isWrapped
-        if (y > buffer.viewportY && first) number += 1 + this.#skipped(y - 1, y)
-        text += first && number > 0 ? `${number}\n` : '\n'
-      }
-    }
+    const text = this.inView().map(number => `${number > 0 ? number : ''}\n`).join('')
     if (text === this.#drawn) return
     this.#drawn = this.#pane.textContent = text
   }
 
   // fit gives the rows of the pane the height of the screen's rows.
   fit() {
+    this.also?.fit()
     const height = this.#xterm.element?.querySelector('.xterm-screen').getBoundingClientRect().height
     if (height) this.#pane.style.lineHeight = `${height / this.#xterm.rows}px`
   }

@@ -26,6 +26,7 @@ export function build(root, onMenu) {
   p.copyCommand = button('Copy command', { class: 'copy-command' })
   p.copyLink = button('Copy link to this terminal', { class: 'copy-link' })
   p.foldAll = button('Fold groups', { class: 'fold-all' })
+  p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
   p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   // These buttons are in the menu of a narrow pane.
   p.narrow = [[p.firstError, 'First error'], [p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
@@ -33,7 +34,7 @@ export function build(root, onMenu) {
     if (same.hasAttribute('aria-pressed')) item.setAttribute('aria-checked', 'false')
     return [item, same]
   })
-  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll], onMenu)
+  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times], onMenu)
   p.cutText = element('span')
   p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
   p.later = button('Later', { class: 'later', title: 'Show the output after this' })

@@ -84,7 +84,7 @@ export class Reading {
     const first = this.#screen.numbers.of(0), last = this.#screen.numbers.last
     const total = this.shown ? this.shown.history.lines : last
     const text = pty ? `Only the last ${some(scrollback)} lines are here. “Open as text” has what is kept.`
-      : first && last ? `Lines ${some(first)}–${some(last)} of ${some(total)}` : `The last ${some(scrollback)} lines`
+      : first && last ? `Lines ${some(first)}–${some(last)} of ${some(total)}${this.#host.row()?.dropped ? ' kept' : ''}` : `The last ${some(scrollback)} lines`
     if (p.cutText.textContent !== text) p.cutText.textContent = text
   }
 

@@ -29,6 +29,7 @@ export class Screen {
   #host
   #widths = null // the add-on with the widths of emoji, once the output has some
   #visible = false // the screen has been fitted to its pane
+  #full = false
   #leaveEnd = () => {}
   #marked = null // the decoration of the line that was jumped to
 
@@ -56,8 +57,14 @@ export class Screen {
 
   get kind() { return this.#host.row()?.pty ? 'pty' : 'pipe' }
 
-  // full means that the screen and its scrollback have no more room.
-  get full() { return this.xterm.buffer.normal.length >= scrollback + this.xterm.rows }
+  // full means that the screen and its scrollback had no more room after some output. They may have got more rows since.
+  get full() { return this.#full ||= this.xterm.buffer.normal.length >= scrollback + this.xterm.rows }
+
+  // reset removes all output.
+  reset() {
+    this.xterm.reset()
+    this.#full = false
+  }
 
   get text() { return this.xterm ? textOfAll(this.xterm) : '' }
 
@@ -110,7 +117,7 @@ export class Screen {
     this.unmark()
     this.xterm?.dispose()
     this.xterm = this.numbers = null
-    this.#visible = false
+    this.#visible = this.#full = false
     if (this.#sheets) this.#root.adoptedStyleSheets = this.#sheets
     p.gutter.textContent = ''
     p.toEnd.classList.add('off')

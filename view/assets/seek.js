@@ -120,7 +120,7 @@ export class Seeker {
     this.#reading.moving = true
     this.#screen.makeRoom()
     this.#screen.hold()
-    const shown = await history.show(this.#screen, last)
+    const shown = await history.show(this.#screen, last, first => this.#host.times()?.showWindow(history, first))
     if (signal.aborted) return false
     this.#screen.release()
     this.#reading.moving = false

@@ -1,0 +1,213 @@
+// When each line of the output was written, in a column beside the numbers. The server knows at what time the output had
+// how many lines, and is asked again while the command writes more.
+import { element } from './text.js'
+
+const pause = 1000 // milliseconds between requests
+const most = 10_000 // times; then the server is asked for all, of which it keeps fewer
+const exact = 1500 // a time that is known to these milliseconds is shown as it is
+
+// base is the number of the line at an epoch's mark. Lines before it have smaller numbers, which are positive.
+const base = 1e9
+
+const full = new Intl.DateTimeFormat([], { dateStyle: 'full', timeStyle: 'medium' })
+const clock = ms => new Date(ms).toTimeString().slice(0, 8)
+
+export class Times {
+  #parts
+  #screen
+  #reading
+  #live
+  #host
+  #pane = element('div', { class: 'gutter times', role: 'group', 'aria-label': 'When the lines were written' })
+  #lines = null // of the screen, while it is shown
+  #epoch = null // what is known about the lines of the screen
+  #timer = 0
+  #said = null // the connection whose lines were said to have no times
+
+  constructor(parts, screen, reading, live, host) {
+    this.#parts = parts
+    this.#screen = screen
+    this.#reading = reading
+    this.#live = live
+    this.#host = host
+    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: '9ch' }) // also in a narrow pane
+    host.on(document, 'visibilitychange', () => this.#ask())
+    host.on(parts.box.getRootNode().host, 'status', ({ detail: { ended } }) => {
+      this.#hide()
+      if (ended || !this.#epoch?.bytes) this.#ask()
+    })
+    host.stopped.addEventListener('abort', () => this.close())
+  }
+
+  get #on() { return this.#parts.times.getAttribute('aria-checked') === 'true' }
+
+  // toggle shows or hides the times.
+  async toggle() {
+    this.#parts.times.setAttribute('aria-checked', !this.#on)
+    if (!this.#on) return this.close()
+    if (this.#host.folds()?.any && !this.#reading.shown) return this.#host.reload() // lines may be left out at the cursor
+    this.#show()
+    const { shown } = this.#reading
+    if (!shown) return this.written()
+    const seeker = await this.#reading.seeker() // which shows the Window again
+    await seeker.show(shown.history, shown.last, this.#screen.xterm.buffer.active.viewportY)
+  }
+
+  // open shows the times of a new screen.
+  open() {
+    if (!this.#on) return
+    this.#show()
+    this.start(0)
+  }
+
+  close() {
+    clearInterval(this.#timer)
+    if (this.#screen.numbers) this.#screen.numbers.also = null
+    this.#lines = this.#epoch = null
+    this.#pane.replaceChildren()
+    if (!this.#on) this.#pane.remove()
+  }
+
+  #show() {
+    this.#hide()
+    this.#parts.gutter.after(this.#pane)
+    this.#lines = this.#screen.numbers.also = makeLines(this.#screen, this.#pane, number => this.#timeOf(number))
+    this.#timer = setInterval(() => this.#epoch || this.#reading.shown ? this.#ask() : this.written(), pause)
+  }
+
+  // start says that the output at an offset is in the cursor's row. Nothing is known about the rows before.
+  start(offset) { this.#begin({ from: offset, mark: offset }, base) }
+
+  // written says that all output so far is on the screen.
+  written() {
+    const mark = this.#live.end
+    const { shown, moving } = this.#reading
+    if (!this.#epoch && mark >= 0 && !shown && !moving && !this.#host.folds()?.any) this.#begin({ from: 0, mark }, base)
+  }
+
+  // showWindow says that the screen shows a Window of the History, from a section that begins in the cursor's row.
+  showWindow(history, first) {
+    this.#begin({ from: history.start, mark: history.start }, base + history.numberOf(first) - 1)
+  }
+
+  // begin begins an epoch: the cursor's line has a number.
+  #begin(epoch, number) {
+    if (!this.#lines) return
+    this.#epoch = { ...epoch, known: [] }
+    this.#lines.start(number)
+    this.#ask()
+  }
+
+  // ask asks for the times of the lines after those that are known.
+  async #ask() {
+    const e = this.#epoch, row = this.#host.row(), signal = this.#host.signal()
+    if (!e || e.asking || document.hidden || !row?.bytes || row.pty) return
+    if (e.bytes === row.bytes && e.ended === row.ended && !e.late) return
+    Object.assign(e, { asking: true, bytes: row.bytes, ended: row.ended })
+    const answer = await request(`${this.#host.src()}/times?from=${e.end ?? e.from}&mark=${e.mark}`, signal)
+    e.asking = false
+    if (e !== this.#epoch) return
+    if (!answer) e.bytes = -1 // asks again
+    else if (this.#learn(e, answer)) {
+      this.#lines.draw()
+      if (e.known.length > most) Object.assign(e, { known: [], end: undefined, bytes: -1 })
+    } else {
+      this.#epoch = null // another one begins soon
+      this.#lines.forget()
+    }
+  }
+
+  // learn adds an answer to an epoch. It reports false if output was dropped that was not counted.
+  #learn(e, { started, ended, from, end, lines, mark, times, all }) {
+    if (e.end === undefined) Object.assign(e, { before: mark, lines: 0, started })
+    else if (from !== e.end) return false
+    if (e.before < 0) return false
+    for (const [line, at] of times) e.known.push([e.lines + line, at])
+    e.lines += lines
+    e.end = end
+    e.all = all
+    e.none = !e.known.length
+    e.late = !e.none && all < 0 // written during the request
+    if (e.none && this.#said !== this.#host.signal()) {
+      const why = this.#host.row().agent ? 'the agent runs the command itself' : 'the program that shows them began later'
+      this.#said = this.#host.signal()
+      this.#host.say(`When the lines were written is not known: ${why}. The command began on ${full.format(started)}` +
+        `${ended ? `, and ended on ${full.format(ended)}` : ''}.`, this.#said)
+    }
+    this.#hide()
+    return true
+  }
+
+  // hide hides the column of a command without times.
+  #hide() { this.#pane.hidden = this.#screen.kind === 'pty' || !!this.#epoch?.none }
+
+  // timeOf returns when a line was written: after one time and by another, in milliseconds since the command's start. It
+  // returns null if that is not known.
+  #timeOf(number) {
+    const e = this.#epoch
+    const line = number - base + e?.before
+    if (!(line >= 0) || e.from === e.mark && number < base) return null
+    let low = 0
+    for (let high = e.known.length; low < high;) {
+      const middle = low + high >> 1
+      if (e.known[middle][0] > line) high = middle
+      else low = middle + 1
+    }
+    const after = e.known[low - 1]?.[1] ?? 0
+    const isLast = line === e.lines && (this.#reading.shown || this.#live.end >= 0 && this.#live.end <= e.end)
+    const by = e.known[low]?.[1] ?? (isLast ? e.all : -1) // the last line may not be whole
+    return by < 0 ? null : { after: Math.min(after, by), by, started: e.started }
+  }
+}
+
+// makeLines counts the lines of a screen like its Numbers, and shows their times.
+function makeLines({ xterm, numbers }, pane, timeOf) {
+  const drawn = []
+  class Lines extends numbers.constructor {
+    draw() {
+      if (numbers.held) return
+      const inView = this.inView()
+      while (pane.childElementCount > inView.length) pane.lastChild.remove()
+      drawn.length = Math.min(drawn.length, inView.length)
+      inView.forEach((number, i) => {
+        const time = number ? timeOf(number) : null
+        const key = time ? `${time.after} ${time.by}` : ''
+        if (drawn[i] === key) return
+        drawn[i] = key
+        const shown = time ? timeElement(time) : element('div')
+        shown.style.display = 'block'
+        shown.style.height = '1lh'
+        if (pane.children[i]) pane.children[i].replaceWith(shown)
+        else pane.append(shown)
+      })
+    }
+  }
+  pane.replaceChildren()
+  return new Lines(xterm, pane, () => {})
+}
+
+// timeElement shows a time that is known to a second or so, or otherwise the latest possible one.
+function timeElement({ after, by, started }) {
+  const vague = by - after > exact
+  const seconds = Math.round(by / 1000)
+  const since = !seconds ? 'at the start' : `${elapsed(seconds)} after the start`
+  const about = `${vague ? `Between ${clock(started + after)} and ` : ''}${full.format(started + by)}, ${since}`
+  return element('time', {
+    textContent: (vague ? '≤' : '') + clock(started + by), dateTime: new Date(started + by).toISOString(), title: about, 'aria-label': about,
+  })
+}
+
+function elapsed(seconds) {
+  const parts = [[Math.floor(seconds / 3600), 'h'], [Math.floor(seconds / 60) % 60, 'min'], [seconds % 60, 's']]
+  return parts.filter(([count]) => count).map(([count, unit]) => `${count} ${unit}`).join(' ')
+}
+
+// request returns the answer to a request, or null without one.
+async function request(url, signal) {
+  try {
+    const response = await fetch(url, { signal })
+    return response.ok ? await response.json() : null
+  } catch {
+    return null
+  }
+}

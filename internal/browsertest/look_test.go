@@ -194,7 +194,7 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		require.False(t, eval[bool](p, `['.numbers', '.first-error', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
 		eval[bool](p, `(part('.copy').click(), true)`)
 		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
-		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text$`,
+		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
 			eval[string](p, items))
 		require.Empty(t, eval[[]string](p, small), width)
 		require.True(t, eval[bool](p, `(() => {

@@ -38,6 +38,7 @@ class AcpTerminal extends HTMLElement {
   #copying
   #connection = null // an AbortController for the current src
   #ready = null // resolves when the styles are loaded
+  #later = null // the module later.js, once it is loaded
   #online = false // the connection is open
   #named = null // the number of a row, and the name of its session
 
@@ -114,7 +115,7 @@ class AcpTerminal extends HTMLElement {
       row: () => this.row, src: () => this.getAttribute('src'), line: () => this.getAttribute('line'), dark: () => this.#dark,
       signal: () => this.#connection?.signal, // of the current connection
       online: () => this.#online, missed: () => this.#live.missed, typing: () => this.#input.typing,
-      say: (text, signal) => this.#say(text, signal), load: signal => this.#load(signal),
+      say: (text, signal) => this.#say(text, signal), load: signal => this.#load(signal), later: () => this.#later,
       connect: () => this.#connect(),
       reload: () => { // reads the output again
         this.#connect(true)
@@ -250,7 +251,7 @@ class AcpTerminal extends HTMLElement {
   // load loads what a page needs only when the user asks for it.
   async #load(signal) {
     try {
-      return await import('./later.js')
+      return this.#later = await import('./later.js')
     } catch {
       this.#say('A file of this page cannot be loaded; the connection is lost.', signal)
       return null

@@ -1,9 +1,11 @@
-// What a page loads only when it is needed: all retained output, finding, the first error, groups of lines, the
-// colours of errors, the times of lines, keys for phones, and the widths of emoji.
+// What a page loads only when it is needed: all retained output, finding, the first error, groups of lines, colours of
+// errors, the times of lines, lines that are written again, links, keys for phones, and the widths of emoji.
 export { Finder } from './finder.js'
 export { Folds } from './folds.js'
 export { KeyBar } from './keys.js'
+export { linksAt } from './links.js'
 export { Seeker } from './seek.js'
 export { Times } from './times.js'
+export { wrapReturns } from './returns.js'
 export { tint } from './tints.js'
 export { Unicode11Addon } from './xterm/addon-unicode11.mjs'

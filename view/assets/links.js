@@ -6,24 +6,23 @@
 // (Default_Ignorable_Code_Point), and all spaces; U+2800 is an empty Braille pattern.
 const address = /https?:\/\/[^\s"'<>`{}|\\^\p{C}\p{Default_Ignorable_Code_Point}\u2800]+/gu
 
-// linkOpener makes a terminal open a clicked address in a new window if ask(address) returns true.
-export function linkOpener(xterm, ask) {
-  xterm.registerLinkProvider({
-    provideLinks(y, callback) {
-      const { text, places } = lineAt(xterm, y - 1)
-      const links = [...text.matchAll(address)].map(match => {
-        let end = match[0].length
-        while ('.,:;!?)]'.includes(match[0][end - 1])) end-- // probably punctuation of the sentence
-        const found = match[0].slice(0, end)
-        return {
-          text: found,
-          range: { start: places[match.index], end: places[match.index + found.length - 1] },
-          activate: (_, text) => { if (ask(text)) open(text, '_blank', 'noopener,noreferrer') },
-        }
-      })
-      callback(links.length ? links : undefined)
-    },
+// linksAt returns the links in the line that contains row y. A click on one opens it in a new window if the user
+// agrees.
+export function linksAt(xterm, y) {
+  const { text, places } = lineAt(xterm, y)
+  const links = [...text.matchAll(address)].map(match => {
+    let end = match[0].length
+    while ('.,:;!?)]'.includes(match[0][end - 1])) end-- // probably punctuation of the sentence
+    const found = match[0].slice(0, end)
+    return {
+      text: found,
+      range: { start: places[match.index], end: places[match.index + found.length - 1] },
+      activate: (_, text) => {
+        if (confirm(`Open this address, which a command has printed?\n\n${text}`)) open(text, '_blank', 'noopener,noreferrer')
+      },
+    }
   })
+  return links.length ? links : undefined
 }
 
 // lineAt returns the text of the whole line that contains row y, and the place of each of its code units, counted from

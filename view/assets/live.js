@@ -95,10 +95,12 @@ export class Live {
     const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
     const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
-    if (marked || told || wide) {
-      const { Folds, tint, Unicode11Addon } = await this.#host.load(signal) ?? {}
+    const again = this.#screen.lacksReturns(text)
+    if (marked || told || wide || again) {
+      const { Folds, tint, Unicode11Addon, wrapReturns } = await this.#host.load(signal) ?? {}
       if (signal.aborted) return
       if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#host)).begin(!this.#begun)
+      if (again && wrapReturns) this.#screen.addReturns(wrapReturns)
       if (told && tint) tint(this.#screen.xterm, this.#host.dark)
       this.#tinted ||= told
       if (wide && Unicode11Addon) this.#screen.addWidths(Unicode11Addon)

@@ -1,10 +1,9 @@
 // Lines that a command writes again, such as those of a progress bar, also if they wrap on the screen: a carriage
-// return goes to the start of the line, not of its last row. This uses internals of the vendored xterm.js 6.0.0.
+// return goes to the start of the line, not of its last row.
 
-// wrapReturns does so for a terminal while applies() is true.
-export function wrapReturns(xterm, applies) {
-  const handler = xterm._core._inputHandler, parser = handler._parser
-  const buffer = () => handler._activeBuffer
+// wrapReturns does so for a terminal while applies() is true. The others are internals of xterm.js: the handler of input,
+// its parser, the buffer, and a function that erases a row.
+export function wrapReturns(xterm, applies, { handler, parser, buffer, erase }) {
   const isWrapped = y => !!buffer().lines.get(buffer().ybase + y)?.isWrapped
   let returned = false // a carriage return came last
 
@@ -34,8 +33,7 @@ export function wrapReturns(xterm, applies) {
   on('K', what => { // erases the rest of the line, or all of it
     if (what === 2) toStart()
     else onReturned()
-    for (let y = buffer().y + 1; what !== 1 && y < xterm.rows && isWrapped(y); y++) handler._eraseInBufferLine(y, 0, xterm.cols, true)
-    handler._dirtyRowTracker.markDirty(xterm.rows - 1)
+    for (let y = buffer().y + 1; what !== 1 && y < xterm.rows && isWrapped(y); y++) erase(y)
   })
   on('A', count => { // up
     for (let i = Math.max(1, count); i > 0; i--) {

@@ -3,9 +3,7 @@ import { Terminal } from './xterm/xterm.mjs'
 import { fit, fontSize } from './fit.js'
 import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
-import { linkOpener } from './links.js'
 import { Numbers } from './numbers.js'
-import { wrapReturns } from './returns.js'
 import { openStyled } from './styles.js'
 import { themes } from './themes.js'
 
@@ -18,6 +16,7 @@ const kinds = {
 // mayBeWide matches characters whose width differs between versions of Unicode, and others, but no frames or arrows.
 const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 
+const redraws = /\r(?!\n)|\x1b\[\d*[ABJK]/ // moves within lines that were written
 export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
 export class Screen {
@@ -28,6 +27,7 @@ export class Screen {
   #sheets // of the shadow root, without those of xterm.js
   #host
   #widths = null // the add-on with the widths of emoji, once the output has some
+  #wrapReturns = null // a function of returns.js, once the output has carriage returns
   #visible = false // the screen has been fitted to its pane
   #full = false
   #leaveEnd = () => {}
@@ -80,7 +80,7 @@ export class Screen {
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
-    wrapReturns(xterm, () => this.kind === 'pipe')
+    if (this.#wrapReturns) this.#setReturns(xterm)
     if (this.#widths) this.#setWidths(xterm)
     return xterm
   }
@@ -98,12 +98,37 @@ export class Screen {
     this.#setWidths(this.xterm)
   }
 
+  // lacksReturns reports whether a text writes lines again.
+  lacksReturns(text) { return !this.#wrapReturns && this.kind === 'pipe' && redraws.test(text) }
+
+  addReturns(wrapReturns) {
+    this.#wrapReturns = wrapReturns
+    this.#setReturns(this.xterm)
+  }
+
+  // setReturns uses internals of the vendored version 6.0.0.
+  #setReturns(xterm) {
+    const handler = xterm._core._inputHandler
+    this.#wrapReturns(xterm, () => this.kind === 'pipe', {
+      handler, parser: handler._parser, buffer: () => handler._activeBuffer,
+      erase: y => {
+        handler._eraseInBufferLine(y, 0, xterm.cols, true)
+        handler._dirtyRowTracker.markDirty(y)
+      },
+    })
+  }
+
   // open makes a new xterm.js for each src, because the old one may have queued output.
   open() {
     const p = this.#parts
     this.#sheets ??= [...this.#root.adoptedStyleSheets]
     const xterm = this.xterm = this.make(80)
-    linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
+    xterm.registerLinkProvider({
+      provideLinks: async (y, callback) => { // at once, if it can
+        const { linksAt } = this.#host.later() ?? await this.#host.load(this.#host.signal()) ?? {}
+        callback(linksAt?.(xterm, y - 1))
+      },
+    })
     openStyled(xterm, p.screen, this.#root)
     xterm.onRender(() => this.#showToEnd())
     this.numbers = new Numbers(xterm, p.gutter, number => this.#host.pick(number))

@@ -45,8 +45,9 @@ func testLineNumbers(t *testing.T, b visitor) {
 		fmt.Fprintf(&long, "line %d %s\n", i+1, strings.Repeat("x", 30))
 	}
 	texts := make(chan string)
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "long": acptermtest.Print(long.String(), 0)}), nil)
-	terminal, all := v.create(t, "make"), v.createLong(t, "long")
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "long": acptermtest.Print(long.String(), 0),
+		"some": acptermtest.Print(long.String()[:strings.Index(long.String(), "line 6000 ")], 0)}), nil)
+	terminal, all, some := v.create(t, "make"), v.createLong(t, "long"), v.create(t, "some")
 	p := b.visit(t, v.url+"#"+v.key(terminal))
 	texts <- "one\n" + strings.Repeat("wraps ", 60) + "\nthree\n"
 	p.until(numberOf("three") + ` === '3'`)
@@ -72,7 +73,13 @@ func testLineNumbers(t *testing.T, b visitor) {
 	})()`)
 	p.until(fmt.Sprintf(`location.hash === '#%s:L39999' && %s?.startsWith('line 39999 ')`, v.key(all), marked))
 	p.reload()
-	p.until(marked + `?.startsWith('line 39999 ')`)
+	p.until(marked + `?.startsWith('line 39999 ') && part('.note').textContent === ''`)
+	for range 3 { // a page that opens with a link waits for the whole output
+		eval[string](p, fmt.Sprintf(`location.hash = '%s:L3120'`, v.key(some)))
+		p.reload()
+		p.until(marked + `?.startsWith('line 3120 ') && part('.note').textContent === ''`)
+	}
+	eval[string](p, fmt.Sprintf(`location.hash = '%s'`, v.key(all)))
 
 	// A link to a line that is not on the screen at first, and to none.
 	eval[string](p, fmt.Sprintf(`location.hash = '%s:L17'`, v.key(all)))

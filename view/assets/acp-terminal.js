@@ -55,6 +55,7 @@ class AcpTerminal extends HTMLElement {
   connectedCallback() {
     this.#ready = this.#open()
     this.#connect()
+    this.#showLine()
   }
 
   disconnectedCallback() {
@@ -71,8 +72,16 @@ class AcpTerminal extends HTMLElement {
   attributeChangedCallback(name) {
     if (!this.isConnected || !this.#parts) return
     if (name === 'theme') this.#showTheme()
-    else if (name === 'line') this.#live.loaded.then(() => this.#reading.showLine())
-    else this.#connect()
+    else {
+      if (name !== 'line') this.#connect()
+      this.#showLine()
+    }
+  }
+
+  // showLine shows the line of the attribute once the output is loaded, unless another connection begins first.
+  #showLine() {
+    const { signal } = this.#connection
+    this.#live.loaded.then(() => { if (!signal.aborted) this.#reading.showLine() })
   }
 
   // name shows the name that a session has in the list. The stream of an ended command does not tell a later one.

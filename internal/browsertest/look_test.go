@@ -129,7 +129,7 @@ func contrast(text string) string {
 	})()`, spanOf(text))
 }
 
-// Lines that begin as errors and warnings do have a colour, unless they have one. Dim text can be read.
+// Lines that tell of errors and warnings have a colour, unless they have one. Dim text can be read.
 func testErrorColours(t *testing.T, b visitor) {
 	var dim strings.Builder
 	for i := range 8 {
@@ -142,17 +142,23 @@ func testErrorColours(t *testing.T, b visitor) {
 	for _, part := range []string{"er", "ror: bad ", strings.Repeat("long ", 40), "\n", "Warning: odd\n", "\x1b[32merror: green\x1b[0m\nterror: no\n"} {
 		texts <- part
 	}
-	p.until(`el.text.endsWith('terror: no\n')`)
+	signs := []string{"--- FAIL: TestPay (0.00s)", "TypeError: x is not a function", "  ✗ pays", "pay.c:3:5: error: no", "not ok 3 pays", "npm ERR! no"}
+	texts <- strings.Join(signs, "\n") + "\n0 errors: good\n"
+	p.until(`el.text.endsWith('0 errors: good\n')`)
 	colors := make(map[string]string)
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, fmt.Sprintf(`(el.setAttribute('theme', %q), true)`, theme))
 		want := map[string][2]string{"light": {"rgb(193, 33, 43)", "rgb(125, 78, 0)"}, "dark": {"rgb(255, 123, 114)", "rgb(227, 179, 65)"}}[theme]
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("error: bad"), want[0]))
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("Warning: odd"), want[1]))
-		for _, text := range []string{"plain", "faint", "error: green", "terror: no"} {
+		for _, sign := range signs {
+			p.until(fmt.Sprintf(`%s === %q`, styleIfShown(sign), want[0]))
+		}
+		for _, text := range []string{"plain", "faint", "error: green", "terror: no", "0 errors"} {
 			colors[text] = eval[string](p, styleIfShown(text))
 		}
 		require.Equal(t, colors["plain"], colors["terror: no"])
+		require.Equal(t, colors["plain"], colors["0 errors"])
 		require.NotEqual(t, colors["plain"], colors["faint"], "dim text looks dim")
 		require.NotEqual(t, want[0], colors["error: green"])
 		all := []string{"faint", "error: bad", "Warning: odd"}

@@ -198,6 +198,13 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		p.resize(width, 700)
 		p.until(`el.text.endsWith('no\n') && part('header').offsetHeight <= 50 && part('.state').textContent === 'exit code 1'`)
 		require.False(t, eval[bool](p, `['.numbers', '.first-error', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
+		require.True(t, eval[bool](p, `(() => {
+			const button = part('.to-end')
+			button.classList.remove('off')
+			const fits = visible(button) && button.scrollWidth <= button.clientWidth
+			button.classList.add('off')
+			return fits
+		})()`), "the sign of the end is whole")
 		eval[bool](p, `(part('.copy').click(), true)`)
 		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
 		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
@@ -223,6 +230,14 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		eval[bool](p, `(part('.copy').click(), true)`)
 		item("Find")
 		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
+		require.Less(t, eval[int](p, `part('.find').offsetHeight`), 60, "the bar has one row")
+		eval[bool](p, `(part('.find input').value = 'line', el.find('line'))`)
+		p.until(`part('.count').textContent === '1 of 20'`)
+		require.True(t, eval[bool](p, `(() => {
+			const input = part('.find input'), count = part('.count').getBoundingClientRect()
+			const room = input.clientWidth - parseFloat(getComputedStyle(input).paddingRight)
+			return room > 60 && count.right <= innerWidth && part('.find').scrollWidth <= part('.find').clientWidth
+		})()`), "the bar fits")
 		eval[bool](p, `(part('[aria-label=Close]').click(), true)`)
 		require.True(t, eval[bool](p, `el.shadowRoot.activeElement === part('.copy')`), "the focus is not lost")
 

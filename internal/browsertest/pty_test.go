@@ -224,6 +224,10 @@ func testLeaving(t *testing.T, b *browser) {
 	p.press(kb.Tab)
 	require.Contains(t, p.focused(), "Control Shift Enter, then Tab, leaves", "a screen reader says so")
 	require.Contains(t, eval[string](p, `part('.typing').textContent`), "Ctrl+Shift+Enter, then Tab, leaves")
+	const refocus = `(part('textarea').blur(), part('textarea').focus(), true)`
+	eval[bool](p, `(window.original = matchMedia, window.matchMedia = () => ({ matches: true }), `+refocus+`)`)
+	p.until(`part('.typing').textContent === 'Typing'`) // on a touch screen
+	eval[bool](p, `(window.matchMedia = original, `+refocus+`)`)
 	p.press(kb.Tab)
 	p.press(kb.Escape)
 	p.press(kb.ArrowUp)

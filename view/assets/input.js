@@ -178,7 +178,7 @@ export class Input {
       row && !row.input ? ['Typing is off: the command has ended.', readOnlyLabel]
       : !this.#host.online() ? ['Typing is off: the connection is lost.', readOnlyLabel]
       : this.#paused ? ['Typing is off. Tab moves on, Ctrl+Shift+Enter turns it on.', readOnlyLabel]
-      : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
+      : [!focused ? 'Type here' : matchMedia('(pointer: coarse)').matches ? 'Typing' : 'Typing. Ctrl+Shift+Enter, then Tab, leaves.', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.typing
     if (this.#keys || this.typing) this.#showKeys()

@@ -79,6 +79,7 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	}
 	output := section("one", "fine") + section("two", "error: bad") + section("three", "error: worse")
 	v := serve(t, made(t, acptermtest.Commands{"good": acptermtest.Print(output, 0), "bad": acptermtest.Print(output, 1),
+		"four": acptermtest.Print(section("one", "fine")+strings.Repeat("::group::open\nin\n::endgroup::\n", 3), 0),
 		"seen": acptermtest.Print("error: first\n"+output, 1)}), nil)
 	p := b.visit(t, v.only(v.create(t, "bad")))
 	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
@@ -87,6 +88,13 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 	p.until(`el.text === '▸ one\n▸ two\n▸ three\n'`)
 	require.Equal(t, "▸ one\n▸ two\n▸ three\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
+	p.end()
+	p = b.visit(t, v.only(v.create(t, "four"))) // the menu offers what changes more groups
+	p.until(`el.row?.ended && el.text === '▸ one\n' + '▾ open\nin\n'.repeat(3)`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Fold groups' && part('.fold-all').click(), true)`)
+	p.until(`el.text === '▸ one\n' + '▸ open\n'.repeat(3)`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Unfold groups' && part('.fold-all').click(), true)`)
+	p.until(`el.text === '▾ one\nfine\n' + '▾ open\nin\n'.repeat(3)`)
 	p.end()
 	for command, want := range map[string]string{"good": "▸ one\n▸ two\n▸ three\n", "seen": "error: first\n▸ one\n▸ two\n▸ three\n"} {
 		p = b.visit(t, v.only(v.create(t, command)))

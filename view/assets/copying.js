@@ -59,7 +59,7 @@ export class Copying {
     }
     const folds = this.#host.folds()
     p.foldAll.hidden = !folds?.any || !!this.#reading.shown
-    p.foldAll.textContent = folds?.folded ? 'Unfold groups' : 'Fold groups'
+    p.foldAll.textContent = folds?.mostlyFolded ? 'Unfold groups' : 'Fold groups'
   }
 
   // link returns the address of the terminal's own page, at the marked line.

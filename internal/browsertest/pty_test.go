@@ -331,6 +331,7 @@ func testSize(t *testing.T, b *browser) {
 	terminal := y.sh(t, `trap 'stty size' WINCH; stty size; while :; do sleep 0.01; done`)
 	p := b.open(t, y.url, look("light", 1000, 700, 1))
 	p.until(`el.text === '24 80\n' && part('.numbers').innerText.includes('80 × 24')`)
+	p.until(`/^80 × 24\u2007*$/.test(part('.numbers').lastChild.textContent)`) // the padding is not seen there
 	untilRows(p, 24)
 	require.False(t, eval[bool](p, `part('.screen').scrollWidth > part('.screen').clientWidth ||
 		part('.screen').scrollHeight > part('.screen').clientHeight`), "it fits")

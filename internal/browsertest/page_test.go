@@ -518,6 +518,16 @@ func testNames(t *testing.T, b *browser) {
 			return problems
 		})()`), scheme)
 	}
+	p.run(forcedColors)
+	require.True(t, eval[bool](p, `(() => {
+		const back = node => getComputedStyle(node).backgroundColor
+		const row = document.querySelector('nav a[aria-current]'), dot = row.querySelector('.dot')
+		const chip = document.querySelector('#counts button')
+		const seen = color => color !== back(document.querySelector('nav'))
+		return matchMedia('(forced-colors: active)').matches && getComputedStyle(row).outlineStyle === 'solid' && seen(back(dot)) &&
+			seen(getComputedStyle(part('.state'), '::before').backgroundColor) && seen(getComputedStyle(chip, '::before').backgroundColor)
+	})()`), "the current row and the dots are seen in forced colours")
+	p.run(look("light", 1000, 700, 1))
 	p.click(".tools button:nth-child(1)") // visible only when focused
 	eval[bool](p, `(part('.reader').click(), true)`)
 	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)

@@ -146,7 +146,7 @@ func testErrorColours(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "make")))
-	texts <- "plain\n\x1b[2mfaint\x1b[0m\n" + dim.String()
+	texts <- "plain\n\x1b[7minverse\x1b[0m\n\x1b[2mfaint\x1b[0m\n" + dim.String()
 	for _, part := range []string{"er", "ror: bad ", strings.Repeat("long ", 40), "\n", "Warning: odd\n", "\x1b[32merror: green\x1b[0m\nterror: no\n"} {
 		texts <- part
 	}
@@ -159,6 +159,7 @@ func testErrorColours(t *testing.T, b visitor) {
 		want := map[string][2]string{"light": {"rgb(193, 33, 43)", "rgb(125, 78, 0)"}, "dark": {"rgb(255, 123, 114)", "rgb(227, 179, 65)"}}[theme]
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("error: bad"), want[0]))
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("Warning: odd"), want[1]))
+		p.until(fmt.Sprintf(`%s === getComputedStyle(part('.box')).backgroundColor`, styleIfShown("inverse")))
 		for _, sign := range signs {
 			p.until(fmt.Sprintf(`%s === %q`, styleIfShown(sign), want[0]))
 		}

@@ -54,6 +54,8 @@ func testMenu(t *testing.T, b visitor) {
 	require.Equal(t, "", eval[string](p, items))
 
 	eval[bool](p, catchCopies)
+	const top = `part('.screen').getBoundingClientRect().top`
+	before := eval[float64](p, top)
 	for _, step := range []struct{ item, want, says string }{
 		{".copy-output", "one\ntwo\n", "Copied the output"}, {".copy-command", script, "Copied the command"},
 		{".copy-link", v.only(terminal), "Copied the link"},
@@ -61,7 +63,9 @@ func testMenu(t *testing.T, b visitor) {
 		eval[bool](p, fmt.Sprintf(`(part('.copy').click(), part(%q).click(), true)`, step.item))
 		p.until(fmt.Sprintf(`copied === %q && part('.note').textContent === %q`, step.want, step.says))
 		require.Equal(t, "", eval[string](p, items), "the menu closes")
+		require.InDelta(t, before, eval[float64](p, top), 0.1, "the note moves nothing")
 	}
+	p.until(`part('.note').textContent === ''`)
 	p.requireQuiet()
 }
 

@@ -79,6 +79,7 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	}
 	output := section("one", "fine") + section("two", "error: bad") + section("three", "error: worse")
 	v := serve(t, made(t, acptermtest.Commands{"good": acptermtest.Print(output, 0), "bad": acptermtest.Print(output, 1),
+		"four": acptermtest.Print(section("one", "fine")+strings.Repeat("::group::open\nin\n::endgroup::\n", 3), 0),
 		"seen": acptermtest.Print("error: first\n"+output, 1)}), nil)
 	p := b.visit(t, v.only(v.create(t, "bad")))
 	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
@@ -87,6 +88,13 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 	p.until(`el.text === '▸ one\n▸ two\n▸ three\n'`)
 	require.Equal(t, "▸ one\n▸ two\n▸ three\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
+	p.end()
+	p = b.visit(t, v.only(v.create(t, "four"))) // the menu offers what changes more groups
+	p.until(`el.row?.ended && el.text === '▸ one\n' + '▾ open\nin\n'.repeat(3)`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Fold groups' && part('.fold-all').click(), true)`)
+	p.until(`el.text === '▸ one\n' + '▸ open\n'.repeat(3)`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Unfold groups' && part('.fold-all').click(), true)`)
+	p.until(`el.text === '▾ one\nfine\n' + '▾ open\nin\n'.repeat(3)`)
 	p.end()
 	for command, want := range map[string]string{"good": "▸ one\n▸ two\n▸ three\n", "seen": "error: first\n▸ one\n▸ two\n▸ three\n"} {
 		p = b.visit(t, v.only(v.create(t, command)))
@@ -129,7 +137,7 @@ func contrast(text string) string {
 	})()`, spanOf(text))
 }
 
-// Lines that begin as errors and warnings do have a colour, unless they have one. Dim text can be read.
+// Lines that tell of errors and warnings have a colour, unless they have one. Dim text can be read.
 func testErrorColours(t *testing.T, b visitor) {
 	var dim strings.Builder
 	for i := range 8 {
@@ -138,21 +146,28 @@ func testErrorColours(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "make")))
-	texts <- "plain\n\x1b[2mfaint\x1b[0m\n" + dim.String()
+	texts <- "plain\n\x1b[7minverse\x1b[0m\n\x1b[2mfaint\x1b[0m\n" + dim.String()
 	for _, part := range []string{"er", "ror: bad ", strings.Repeat("long ", 40), "\n", "Warning: odd\n", "\x1b[32merror: green\x1b[0m\nterror: no\n"} {
 		texts <- part
 	}
-	p.until(`el.text.endsWith('terror: no\n')`)
+	signs := []string{"--- FAIL: TestPay (0.00s)", "TypeError: x is not a function", "  ✗ pays", "pay.c:3:5: error: no", "not ok 3 pays", "npm ERR! no"}
+	texts <- strings.Join(signs, "\n") + "\n0 errors: good\n"
+	p.until(`el.text.endsWith('0 errors: good\n')`)
 	colors := make(map[string]string)
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, fmt.Sprintf(`(el.setAttribute('theme', %q), true)`, theme))
 		want := map[string][2]string{"light": {"rgb(193, 33, 43)", "rgb(125, 78, 0)"}, "dark": {"rgb(255, 123, 114)", "rgb(227, 179, 65)"}}[theme]
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("error: bad"), want[0]))
 		p.until(fmt.Sprintf(`%s === %q`, styleIfShown("Warning: odd"), want[1]))
-		for _, text := range []string{"plain", "faint", "error: green", "terror: no"} {
+		p.until(fmt.Sprintf(`%s === getComputedStyle(part('.box')).backgroundColor`, styleIfShown("inverse")))
+		for _, sign := range signs {
+			p.until(fmt.Sprintf(`%s === %q`, styleIfShown(sign), want[0]))
+		}
+		for _, text := range []string{"plain", "faint", "error: green", "terror: no", "0 errors"} {
 			colors[text] = eval[string](p, styleIfShown(text))
 		}
 		require.Equal(t, colors["plain"], colors["terror: no"])
+		require.Equal(t, colors["plain"], colors["0 errors"])
 		require.NotEqual(t, colors["plain"], colors["faint"], "dim text looks dim")
 		require.NotEqual(t, want[0], colors["error: green"])
 		all := []string{"faint", "error: bad", "Warning: odd"}
@@ -192,6 +207,13 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		p.resize(width, 700)
 		p.until(`el.text.endsWith('no\n') && part('header').offsetHeight <= 50 && part('.state').textContent === 'exit code 1'`)
 		require.False(t, eval[bool](p, `['.numbers', '.first-error', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
+		require.True(t, eval[bool](p, `(() => {
+			const button = part('.to-end')
+			button.classList.remove('off')
+			const fits = visible(button) && button.scrollWidth <= button.clientWidth
+			button.classList.add('off')
+			return fits
+		})()`), "the sign of the end is whole")
 		eval[bool](p, `(part('.copy').click(), true)`)
 		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
 		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
@@ -217,6 +239,14 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		eval[bool](p, `(part('.copy').click(), true)`)
 		item("Find")
 		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
+		require.Less(t, eval[int](p, `part('.find').offsetHeight`), 60, "the bar has one row")
+		eval[bool](p, `(part('.find input').value = 'line', el.find('line'))`)
+		p.until(`part('.count').textContent === '1 of 20'`)
+		require.True(t, eval[bool](p, `(() => {
+			const input = part('.find input'), count = part('.count').getBoundingClientRect()
+			const room = input.clientWidth - parseFloat(getComputedStyle(input).paddingRight)
+			return room > 60 && count.right <= innerWidth && part('.find').scrollWidth <= part('.find').clientWidth
+		})()`), "the bar fits")
 		eval[bool](p, `(part('[aria-label=Close]').click(), true)`)
 		require.True(t, eval[bool](p, `el.shadowRoot.activeElement === part('.copy')`), "the focus is not lost")
 

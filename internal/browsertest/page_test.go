@@ -470,47 +470,64 @@ func testNames(t *testing.T, b *browser) {
 	v.create(t, "serve")
 	p := b.open(t, v.url, look("light", 1000, 700, 1))
 	p.until(`part('.state').textContent === 'running'`)
-	require.Equal(t, []string{}, eval[[]string](p, `(() => {
-		const problems = []
-		const name = node => node.getAttribute('aria-label') || node.textContent.trim()
-		const all = selector => [...document.querySelectorAll(selector), ...el.shadowRoot.querySelectorAll(selector)]
-		for (const node of all('button, a, input, textarea, nav, section, [role]'))
-			if (!name(node) && !node.matches('[role=status], [role=alert], [role=presentation], section, .command, [role=search]')) problems.push('no name: ' + node.outerHTML.slice(0, 99))
-		for (const node of all('[tabindex]'))
-			if (node.tabIndex > 0) problems.push('tabindex: ' + node.outerHTML.slice(0, 99))
-		for (const node of all('[aria-controls], [aria-labelledby]')) {
-			const id = node.getAttribute('aria-controls') ?? node.getAttribute('aria-labelledby')
-			if (!node.getRootNode().getElementById(id)) problems.push('names nothing: ' + id)
-		}
-		if (!document.documentElement.lang) problems.push('no language')
-		if (!document.title) problems.push('no title')
-		if (document.querySelectorAll('h1').length !== 1 || document.querySelectorAll('main').length !== 1) problems.push('no landmark')
-		if (!document.querySelector('meta[name=viewport]')) problems.push('no viewport')
-		if (part('.state').getAttribute('aria-live') !== 'polite') problems.push('the status is not live')
-		if (part('.numbers').closest('[aria-live]')) problems.push('numbers that change all the time are live')
-		if (getComputedStyle(part('.state'), '::before').animationName !== 'none') problems.push('moves, although nobody wants that')
-		for (const node of all('button, a, .numbers, .state, .meta, h1, h2')) {
-			if (!node.checkVisibility() || !node.textContent.trim() || node.matches('.reader, .skip')) continue
-			const ratio = contrast(getComputedStyle(node).color, background(node))
-			if (ratio < 4.5) problems.push('contrast ' + ratio.toFixed(1) + ': ' + node.outerHTML.slice(0, 99))
-		}
-		function background(node) {
-			for (; node; node = node.parentElement ?? node.getRootNode().host) {
-				const color = getComputedStyle(node).backgroundColor
-				if (!/, 0\)$|transparent/.test(color)) return color
+	for _, scheme := range []string{"light", "dark"} {
+		p.run(look(scheme, 1000, 700, 1))
+		require.Equal(t, []string{}, eval[[]string](p, `(() => {
+			const problems = []
+			const name = node => node.getAttribute('aria-label') || node.textContent.trim()
+			const all = selector => [...document.querySelectorAll(selector), ...el.shadowRoot.querySelectorAll(selector)]
+			for (const node of all('button, a, input, textarea, nav, section, [role]'))
+				if (!name(node) && !node.matches('[role=status], [role=alert], [role=presentation], section, .command, [role=search]')) problems.push('no name: ' + node.outerHTML.slice(0, 99))
+			for (const node of all('[tabindex]'))
+				if (node.tabIndex > 0) problems.push('tabindex: ' + node.outerHTML.slice(0, 99))
+			for (const node of all('[aria-controls], [aria-labelledby]')) {
+				const id = node.getAttribute('aria-controls') ?? node.getAttribute('aria-labelledby')
+				if (!node.getRootNode().getElementById(id)) problems.push('names nothing: ' + id)
 			}
-			return 'rgb(255, 255, 255)'
-		}
-		function contrast(a, b) {
-			const light = color => {
-				const [r, g, b] = color.match(/[\d.]+/g).map(n => n / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
-				return .2126 * r + .7152 * g + .0722 * b
+			if (!document.documentElement.lang) problems.push('no language')
+			if (!document.title) problems.push('no title')
+			if (document.querySelectorAll('h1').length !== 1 || document.querySelectorAll('main').length !== 1) problems.push('no landmark')
+			if (!document.querySelector('meta[name=viewport]')) problems.push('no viewport')
+			if (part('.state').getAttribute('aria-live') !== 'polite') problems.push('the status is not live')
+			if (part('.numbers').closest('[aria-live]')) problems.push('numbers that change all the time are live')
+			if (getComputedStyle(part('.state'), '::before').animationName !== 'none') problems.push('moves, although nobody wants that')
+			for (const node of all('button, a, .numbers, .state, .meta, h1, h2')) {
+				if (!node.checkVisibility() || !node.textContent.trim() || node.matches('.reader, .skip')) continue
+				const ratio = contrast(getComputedStyle(node).color, background(node))
+				if (ratio < 4.5) problems.push('contrast ' + ratio.toFixed(1) + ': ' + node.outerHTML.slice(0, 99))
 			}
-			const [high, low] = [light(a), light(b)].sort((x, y) => y - x)
-			return (high + .05) / (low + .05)
-		}
-		return problems
-	})()`))
+			for (const node of all('input[type=search]')) {
+				const ratio = contrast(getComputedStyle(node, '::placeholder').color, background(node))
+				if (ratio < 4.5) problems.push('contrast of the placeholder ' + ratio.toFixed(1) + ': ' + node.outerHTML.slice(0, 99))
+			}
+			function background(node) {
+				for (; node; node = node.parentElement ?? node.getRootNode().host) {
+					const color = getComputedStyle(node).backgroundColor
+					if (!/, 0\)$|transparent/.test(color)) return color
+				}
+				return 'rgb(255, 255, 255)'
+			}
+			function contrast(a, b) {
+				const light = color => {
+					const [r, g, b] = color.match(/[\d.]+/g).map(n => n / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+					return .2126 * r + .7152 * g + .0722 * b
+				}
+				const [high, low] = [light(a), light(b)].sort((x, y) => y - x)
+				return (high + .05) / (low + .05)
+			}
+			return problems
+		})()`), scheme)
+	}
+	p.run(forcedColors)
+	require.True(t, eval[bool](p, `(() => {
+		const back = node => getComputedStyle(node).backgroundColor
+		const row = document.querySelector('nav a[aria-current]'), dot = row.querySelector('.dot')
+		const chip = document.querySelector('#counts button')
+		const seen = color => color !== back(document.querySelector('nav'))
+		return matchMedia('(forced-colors: active)').matches && getComputedStyle(row).outlineStyle === 'solid' && seen(back(dot)) &&
+			seen(getComputedStyle(part('.state'), '::before').backgroundColor) && seen(getComputedStyle(chip, '::before').backgroundColor)
+	})()`), "the current row and the dots are seen in forced colours")
+	p.run(look("light", 1000, 700, 1))
 	p.click(".tools button:nth-child(1)") // visible only when focused
 	eval[bool](p, `(part('.reader').click(), true)`)
 	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)

@@ -224,6 +224,10 @@ func testLeaving(t *testing.T, b *browser) {
 	p.press(kb.Tab)
 	require.Contains(t, p.focused(), "Control Shift Enter, then Tab, leaves", "a screen reader says so")
 	require.Contains(t, eval[string](p, `part('.typing').textContent`), "Ctrl+Shift+Enter, then Tab, leaves")
+	const refocus = `(part('textarea').blur(), part('textarea').focus(), true)`
+	eval[bool](p, `(window.original = matchMedia, window.matchMedia = () => ({ matches: true }), `+refocus+`)`)
+	p.until(`part('.typing').textContent === 'Typing'`) // on a touch screen
+	eval[bool](p, `(window.matchMedia = original, `+refocus+`)`)
 	p.press(kb.Tab)
 	p.press(kb.Escape)
 	p.press(kb.ArrowUp)
@@ -327,6 +331,7 @@ func testSize(t *testing.T, b *browser) {
 	terminal := y.sh(t, `trap 'stty size' WINCH; stty size; while :; do sleep 0.01; done`)
 	p := b.open(t, y.url, look("light", 1000, 700, 1))
 	p.until(`el.text === '24 80\n' && part('.numbers').innerText.includes('80 × 24')`)
+	p.until(`/^80 × 24\u2007*$/.test(part('.numbers').lastChild.textContent)`) // the padding is not seen there
 	untilRows(p, 24)
 	require.False(t, eval[bool](p, `part('.screen').scrollWidth > part('.screen').clientWidth ||
 		part('.screen').scrollHeight > part('.screen').clientHeight`), "it fits")

@@ -196,3 +196,11 @@ var unlook = chromedp.Func(func(ctx context.Context, target *chromedp.Target) er
 	}
 	return err
 })
+
+// forcedColors has the user's colours instead of the page's.
+var forcedColors = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}},
+	})
+	return err
+})

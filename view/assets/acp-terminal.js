@@ -40,6 +40,7 @@ class AcpTerminal extends HTMLElement {
   #ready = null // resolves when the styles are loaded
   #later = null // the module later.js, once it is loaded
   #online = false // the connection is open
+  #noteEnd = 0 // the timer of a brief note
   #named = null // the number of a row, and the name of its session
 
   get following() { return !this.#parts || this.#screen.following }
@@ -124,7 +125,7 @@ class AcpTerminal extends HTMLElement {
       row: () => this.row, src: () => this.getAttribute('src'), line: () => this.getAttribute('line'), dark: () => this.#dark,
       signal: () => this.#connection?.signal, // of the current connection
       online: () => this.#online, missed: () => this.#live.missed, typing: () => this.#input.typing,
-      say: (text, signal) => this.#say(text, signal), load: signal => this.#load(signal), later: () => this.#later,
+      say: (...note) => this.#say(...note), load: signal => this.#load(signal), later: () => this.#later,
       connect: () => this.#connect(),
       reload: () => { // reads the output again
         this.#connect(true)
@@ -267,10 +268,14 @@ class AcpTerminal extends HTMLElement {
     }
   }
 
-  // say shows a note, unless src has changed since the signal.
-  #say(text, signal) {
-    if (signal?.aborted) return
-    if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
+  // say shows a note, unless src has changed since the signal. A brief one goes by itself, and moves nothing.
+  #say(text, signal, brief = false) {
+    if (signal?.aborted || !this.#parts) return
+    const { note } = this.#parts
+    clearTimeout(this.#noteEnd)
+    note.classList.toggle('brief', brief)
+    if (note.textContent !== text) note.textContent = text
+    if (brief) this.#noteEnd = setTimeout(() => { note.textContent = '' }, 5000)
   }
 }
 

@@ -40,7 +40,7 @@ export class Copying {
     if (!text) return this.#host.say(`There is nothing to copy: ${what} is empty.`, signal)
     try {
       await copyText(text)
-      this.#host.say(`Copied ${what}`, signal)
+      this.#host.say(`Copied ${what}`, signal, true)
     } catch (error) {
       const lost = error.name === 'TypeError' // thrown by fetch
       this.#host.say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
@@ -59,7 +59,7 @@ export class Copying {
     }
     const folds = this.#host.folds()
     p.foldAll.hidden = !folds?.any || !!this.#reading.shown
-    p.foldAll.textContent = folds?.folded ? 'Unfold groups' : 'Fold groups'
+    p.foldAll.textContent = folds?.mostlyFolded ? 'Unfold groups' : 'Fold groups'
   }
 
   // link returns the address of the terminal's own page, at the marked line.

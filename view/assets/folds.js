@@ -30,6 +30,11 @@ export class Folds {
   // folded means that some groups are folded.
   get folded() { return this.#folded.size > 0 }
 
+  // mostlyFolded means that to unfold all groups changes no fewer than to fold all.
+  get mostlyFolded() {
+    return this.#headings.filter(({ id }) => this.#folded.has(id)).length * 2 >= this.#headings.length
+  }
+
   // close forgets the output, and clear also what is folded.
   close() {
     this.#groups = null
@@ -122,9 +127,9 @@ export class Folds {
     if (heading?.marker.line >= 0) this.#screen.xterm.scrollToLine(heading.marker.line - before)
   }
 
-  // foldAll folds all groups, or unfolds them if some are folded.
+  // foldAll folds all groups, or unfolds them if most are folded.
   async #foldAll() {
-    if (this.#folded.size) this.#folded.clear()
+    if (this.mostlyFolded) this.#folded.clear()
     else for (const { id } of this.#headings) this.#folded.add(id)
     await this.#host.reload()
   }

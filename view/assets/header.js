@@ -123,14 +123,15 @@ export class Header {
     if (!row.ended && !this.#host.online()) return // it may have ended
     const ended = row.ended || this.now
     const numbers = [row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
-    // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
-    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
       if (row.pty && missed) numbers.push(`${bytes(missed)} not shown`)
       if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
     }
+    // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
+    // At the end, the padding is not seen.
+    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
     const shown = this.#parts.numbers
     while (shown.childElementCount > numbers.length) shown.lastChild.remove()
     numbers.forEach((text, i) => {

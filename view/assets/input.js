@@ -1,6 +1,6 @@
 // Whether the user types, and the size of a PTY, which the user who types decides.
 import { sizeOf } from './fit.js'
-import { isForCommand, isToggle, listen, resizer, sender } from './typing.js'
+import { isForCommand, isToggle, listen } from './typing.js'
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
 const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
@@ -11,8 +11,9 @@ export class Input {
   #reading
   #host
   #keys = null // a KeyBar, once the user can type
-  #send = null // sends typed text to the current src
-  #resizer = null // of the current src
+  #connection = {} // the current src, and the signal of its end
+  #sending = null // resolves to what sends typed text to the current src, or to null if it cannot be loaded
+  #resizer = null // of the current src, once it is loaded
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
   #typed = 0 // the number of the last row that accepted input
   #paused = false // the user has turned typing off, so that Tab leaves
@@ -52,8 +53,19 @@ export class Input {
 
   // connect sends what is typed to a src, until the signal.
   connect(src, signal) {
+    this.#connection = { src, signal }
+    this.#sending = this.#resizer = null
+  }
+
+  // sender resolves to a function that sends a text, or to null. What has called it first goes on first.
+  #sender() { return this.#sending ??= this.#loadSender(this.#connection) }
+
+  async #loadSender({ src, signal }) {
+    const { resizer, sender } = await this.#host.load(signal) ?? {}
+    if (signal.aborted) return null
+    if (!sender) return this.#sending = null
     this.#resizer = resizer(`${src}/size`, signal)
-    this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#host.say(text, signal) })
+    return sender(`${src}/input`, { signal, onProblem: text => this.#host.say(text, signal) })
   }
 
   // clear removes what belongs to a command.
@@ -80,7 +92,7 @@ export class Input {
   // resized says that the PTY has another size.
   resized(row) {
     const { columns, rows } = row
-    const mine = this.#resizer.decided(row) || columns === this.#size?.columns && rows === this.#size.rows
+    const mine = this.#resizer?.decided(row) || columns === this.#size?.columns && rows === this.#size.rows
     this.#size = mine ? this.#size ?? { columns, rows } : null // null if another viewer types
     this.#screen.fit()
   }
@@ -91,10 +103,11 @@ export class Input {
   }
 
   // type sends a text to the command.
-  #type(text) {
+  async #type(text) {
     if (!this.#size) this.#decideSize()
     this.#screen.xterm.scrollToBottom()
-    this.#send(text)
+    const send = await this.#sender()
+    send?.(text)
   }
 
   // decideSize makes the PTY as large as this pane, because the user types here.
@@ -109,7 +122,7 @@ export class Input {
     const size = this.typing && sizeOf(this.#screen.xterm, this.#parts.screen)
     if (!size) return
     const { columns, rows } = this.#size ?? this.#host.row()
-    if (size.columns !== columns || size.rows !== rows) this.#resizer.ask(size)
+    if (size.columns !== columns || size.rows !== rows) this.#sender().then(() => this.#resizer?.ask(size))
     this.#size = size
   }
 
@@ -165,7 +178,7 @@ export class Input {
       row && !row.input ? ['Typing is off: the command has ended.', readOnlyLabel]
       : !this.#host.online() ? ['Typing is off: the connection is lost.', readOnlyLabel]
       : this.#paused ? ['Typing is off. Tab moves on, Ctrl+Shift+Enter turns it on.', readOnlyLabel]
-      : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
+      : [!focused ? 'Type here' : matchMedia('(pointer: coarse)').matches ? 'Typing' : 'Typing. Ctrl+Shift+Enter, then Tab, leaves.', typingLabel]
     const could = !!row && this.#typed === row.number
     textarea.readOnly = !this.typing
     if (this.#keys || this.typing) this.#showKeys()

@@ -1,6 +1,7 @@
 // The live output on its way to the screen.
+import { mayTell } from './firsterror.js'
 import { writePieces } from './lines.js'
-import { mayMark, mayTell } from './marks.js'
+import { mayMark } from './marks.js'
 import { bytes, kindOf } from './text.js'
 
 export class Live {
@@ -13,7 +14,7 @@ export class Live {
   #reading
   #host
   #written = false // output has been written
-  #begun = '' // what is known of an unfinished line
+  #begun = '' // the end of an unfinished line
   #tinted = false // lines that tell of errors have colours
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
   #toLoad = 0 // bytes of that output
@@ -131,7 +132,7 @@ export class Live {
     }
     this.#written = true
     const end = text.lastIndexOf('\n') + 1
-    this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(0, 40)
+    this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(-40)
     await new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)

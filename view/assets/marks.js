@@ -4,9 +4,6 @@ const words = ['group', 'endgroup', 'error', 'warning', 'notice', 'debug']
 const marks = ['section_start:', 'section_end:', ...words.flatMap(word => [`::${word}`, `##[${word}]`])]
 const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end):`)
 
-// mayTell matches a line that may tell of an error or a warning.
-export const mayTell = /^[ \t]*(?:error|fatal|warning)[:[]/im
-
 // maxMark is how many characters a line with a mark has at most.
 export const maxMark = 1000
 

@@ -1,8 +1,9 @@
-// Colours of lines that begin as errors and warnings do, if the command has not coloured them.
+// Colours of lines that tell of errors and warnings, if the command has not coloured them.
+import { isError, isWarning } from './firsterror.js'
 import { InView } from './inview.js'
 import { themes } from './themes.js'
 
-const sign = /^\s*(?:(error|fatal)|warning)(?:\[[\w-]+\])?:\s/i
+const maxRows = 100 // of a line that are looked at
 
 // tint colours the lines in view of a terminal. dark returns whether the page is dark.
 export function tint(xterm, dark) {
@@ -14,16 +15,22 @@ export function tint(xterm, dark) {
     for (let row = begin, color = ''; row <= last; row++) {
       const line = buffer.getLine(row)
       if (!line) break
-      if (!line.isWrapped) color = colorOf(line, dark())
+      if (!line.isWrapped) color = colorOf(textAt(buffer, row), dark())
       if (color && row >= first && isPlain(buffer, line)) rows.push({ row, color })
     }
     return rows
   })
 }
 
-function colorOf(line, dark) {
-  const found = sign.exec(line.translateToString(true, 0, 40))
-  return found ? themes(dark)[found[1] ? 'red' : 'yellow'] : ''
+function colorOf(text, dark) {
+  return isWarning(text) ? themes(dark).yellow : isError(text) ? themes(dark).red : ''
+}
+
+// textAt returns the text of the line that begins at a row.
+function textAt(buffer, row) {
+  let text = buffer.getLine(row).translateToString()
+  for (const end = row + maxRows; ++row < end && buffer.getLine(row)?.isWrapped;) text += buffer.getLine(row).translateToString()
+  return text.trimEnd()
 }
 
 // isPlain reports whether a row has no colour.

@@ -66,6 +66,10 @@ func TestBundleIsKept(t *testing.T) {
 		plain := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br;q=0, gzip; q=0.0") })
 		require.Equal(t, http.StatusOK, plain.StatusCode)
 		require.Equal(t, "private, max-age=31536000, immutable", plain.Header.Get("Cache-Control"))
+		require.Equal(t, "nosniff", plain.Header.Get("X-Content-Type-Options"))
+		require.Equal(t, "same-origin", plain.Header.Get("Cross-Origin-Resource-Policy"))
+		document := strings.HasSuffix(file, ".svg") // a browser can show it by itself
+		require.Equal(t, document, plain.Header.Get("Content-Security-Policy") != "")
 		require.Empty(t, plain.Header.Get("Content-Encoding"))
 		want := body(plain)
 		sizes := []int{len(want)}

@@ -179,6 +179,7 @@ class AcpTerminal extends HTMLElement {
   #clear() {
     this.row = null
     this.#online = false
+    this.#say('')
     for (const part of [this.#header, this.#screen, this.#live, this.#input, this.#find]) part.clear()
     delete this.dataset.state
   }
@@ -205,6 +206,7 @@ class AcpTerminal extends HTMLElement {
     this.#input.connect(src, signal)
     const { first } = this
     this.first = ''
+    let noted = false
     await follow(`${src}/output`, {
       signal, first,
       onEvent: event => {
@@ -219,11 +221,13 @@ class AcpTerminal extends HTMLElement {
         this.#setOnline(state === 'open')
         if (state === 'gone' || state === 'forbidden' || state === 'impossible') this.#setUnknown()
         const elsewhere = !this.dispatchEvent(new CustomEvent('connection', { detail: state, cancelable: true }))
-        this.#say(elsewhere && (state === 'lost' || state === 'busy') ? '' : {
+        const text = elsewhere && (state === 'lost' || state === 'busy') ? '' : {
           lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
           impossible: `The terminal cannot be shown: ${reason}`,
-        }[state] ?? '', signal)
+        }[state] ?? ''
+        if (text || noted) this.#say(text, signal) // a note about something else stays
+        noted = !!text
       },
     })
     if (!signal.aborted) await this.#live.finish(signal)

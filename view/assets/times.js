@@ -45,6 +45,8 @@ export class Times {
   async toggle() {
     this.#parts.times.setAttribute('aria-checked', !this.#on)
     if (!this.#on) return this.close()
+    await this.#host.loaded() // until then it is not known whether there are groups
+    if (!this.#on || this.#lines) return
     if (this.#host.folds()?.any && !this.#reading.shown) return this.#host.reload() // lines may be left out at the cursor
     this.#show()
     const { shown } = this.#reading

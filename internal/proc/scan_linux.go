@@ -186,7 +186,7 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		// A command that is being started shares this process's memory.
+		// A command shares this process's memory until its execve.
 		if session == pid && procfs.SharesMemory(pid) || s.isOutside(pid, session) ||
 			s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
 			return

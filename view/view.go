@@ -96,8 +96,8 @@
 // it, and the line that ends a group is left out. If a command has failed, the group with the first error is opened.
 // Searching and jumping unfold the groups, and copies contain the text written by the command. After 10,000 groups, or
 // inside of 100, lines that begin another one are displayed as they were written. GitHub's commands, as in
-// "::error file=a.go,line=3::text", are displayed as text. Lines that begin with "error:", "fatal:" or "warning:" are
-// coloured, unless the command has coloured them.
+// "::error file=a.go,line=3::text", are displayed as text. Lines that report an error, which First error looks for, and
+// warnings are coloured, unless the command has coloured them.
 //
 // If a line wraps, a carriage return goes to the start of the line and not of its last row. A progress bar therefore
 // stays in its place on a phone. On a terminal with a PTY, the lines are those of the command.

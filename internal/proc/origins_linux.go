@@ -143,7 +143,7 @@ func (s *scanner) isForeign(pid, parent int) bool {
 	return true
 }
 
-// fewChildren is the number of processes of one parent that are examined before all its children are listed.
+// fewChildren is the number of children of one parent to examine before listing all of them.
 const fewChildren = 8
 
 // mayAdopt reports whether a process may be the parent of a member without being one. An orphan is adopted by an

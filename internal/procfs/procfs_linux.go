@@ -335,7 +335,7 @@ func PIDs() ([]int, error) {
 	return pids, err
 }
 
-// numbersIn returns the entries of a directory that are numbers, in increasing order.
+// numbersIn returns the numeric names in a directory, in increasing order.
 func numbersIn(path string) (numbers []int, err error) {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -330,8 +330,9 @@ func TestManyProcessesOfAnotherProgram(t *testing.T) {
 		return
 	}
 	s := newSupervisor(t)
-	const script = "read line; for i in 1 2 3 4 5 6 7 8 9 10; do setsid sleep 300 & echo $!; done; wait"
+	const script = "setsid sleep 300 & echo $!; read line; for i in 1 2 3 4 5 6 7 8 9 10; do setsid sleep 300 & echo $!; done; wait"
 	program := startProgram(t, "sh", "-c", script)
+	older := program.number()
 	tree := start(t, s, line("setsid sleep 300 & echo $!; wait"))
 	escaped := tree.number()
 	fmt.Fprintln(program.input)
@@ -354,10 +355,11 @@ func TestManyProcessesOfAnotherProgram(t *testing.T) {
 	for _, child := range children {
 		require.Equal(t, origin{pid: program.Process.Pid}, s.originOf(child))
 	}
+	require.Equal(t, origin{pid: tree.PID(), tree: true}, s.originOf(tree.PID()), "an older child does not replace it")
 	require.Contains(t, tree.scanned(make(seen)), escaped)
 	tree.end()
 	require.False(t, runs(escaped))
-	for _, child := range children {
+	for _, child := range append(children, older) {
 		require.NoError(t, unix.Kill(child, unix.SIGKILL))
 	}
 	program.end()

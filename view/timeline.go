@@ -59,23 +59,28 @@ func (l *timeline) lookLocked(now bool) {
 	if !now && time.Now().UnixMilli()-l.looked < l.interval-early {
 		return
 	}
-	total := l.terminal.OutputTotal() // before the time, so that it was written by then
-	before := l.looked
-	l.looked = max(time.Now().UnixMilli(), before) // the clock may have been set back
+	l.looked, l.samples = l.withNowLocked()
+	if len(l.samples) > maxSamples {
+		l.thinLocked()
+	}
+}
+
+// withNowLocked returns the time, and the samples with another one if the output has grown.
+func (l *timeline) withNowLocked() (now int64, samples []sample) {
+	total := l.terminal.OutputTotal()           // before the time, so that it was written by then
+	now = max(time.Now().UnixMilli(), l.looked) // the clock may have been set back
 	var last sample
 	if n := len(l.samples); n > 0 {
 		last = l.samples[n-1]
 	}
 	if total == last.offset {
-		return
+		return now, l.samples
 	}
-	if before > last.at { // then the output was silent up to that look
-		l.samples = append(l.samples, sample{last.offset, before})
+	samples = l.samples
+	if l.looked > last.at { // then the output was silent up to that look
+		samples = append(samples, sample{last.offset, l.looked})
 	}
-	l.samples = append(l.samples, sample{total, l.looked})
-	if len(l.samples) > maxSamples {
-		l.thinLocked()
-	}
+	return now, append(samples, sample{total, now})
 }
 
 // thinLocked removes the samples of dropped output. If too many remain, it keeps only the last sample of each longer
@@ -111,11 +116,8 @@ func (l *timeline) list() []sample {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookLocked(over) // no look follows the end, but processes that hold the output may write more
-	list := slices.Clone(l.samples)
-	if total := l.terminal.OutputTotal(); len(list) == 0 && total > 0 || len(list) > 0 && total > list[len(list)-1].offset {
-		list = append(list, sample{total, max(time.Now().UnixMilli(), l.looked)})
-	}
-	return list
+	_, list := l.withNowLocked()
+	return slices.Clone(list)
 }
 
 // bytes returns the size of the samples in memory.

@@ -139,6 +139,22 @@ func TestTimesOfLines(t *testing.T) {
 }
 
 // Output that comes after the command's end, from a process that holds it, is not said to be of its end.
+// A request between two looks also knows that there was no output before.
+func TestTimesBetweenLooks(t *testing.T) {
+	inBubble(t, acpterm.Options{}, acptermtest.Commands{"make": func(p *acptermtest.Process) int {
+		fmt.Fprint(p, "one\n")
+		time.Sleep(time.Minute + 10*time.Millisecond)
+		fmt.Fprint(p, "two\n")
+		return acptermtest.Block(p)
+	}}, func(t *testing.T, v *clocked) {
+		terminal := v.create("s", "make")
+		time.Sleep(time.Minute + 20*time.Millisecond)
+		after, by := v.get(terminal, "").of(1)
+		require.GreaterOrEqual(t, after, int64(59_750))
+		require.LessOrEqual(t, by, int64(60_020))
+	})
+}
+
 func TestTimesAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := made(t, acptermtest.Commands{"make": func(p *acptermtest.Process) int {

@@ -1,9 +1,9 @@
 // When each line of the output was written, in a column beside the numbers. The server knows at what time the output had
 // how many lines, and is asked again while the command writes more.
+import { LineTimes } from './linetimes.js'
 import { element } from './text.js'
 
 const pause = 1000 // milliseconds between requests
-const most = 10_000 // times; then the server is asked for all, of which it keeps fewer
 const exact = 1500 // a time that is known to these milliseconds is shown as it is
 
 // base is the number of the line at an epoch's mark. Lines before it have smaller numbers, which are positive.
@@ -20,7 +20,7 @@ export class Times {
   #host
   #pane = element('div', { class: 'gutter times', role: 'group', 'aria-label': 'When the lines were written' })
   #lines = null // of the screen, while it is shown
-  #epoch = null // what is known about the lines of the screen
+  #epoch = null // the LineTimes of the lines on the screen, of which that at the mark has the number base
   #timer = 0
   #said = null // the connection whose lines were said to have no times
 
@@ -30,11 +30,11 @@ export class Times {
     this.#reading = reading
     this.#live = live
     this.#host = host
-    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: '9ch' }) // also in a narrow pane
+    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: 'calc(9ch + 8px)' }) // also in a narrow pane
     host.on(document, 'visibilitychange', () => this.#ask())
     host.on(parts.box.getRootNode().host, 'status', ({ detail: { ended } }) => {
       this.#hide()
-      if (ended || !this.#epoch?.bytes) this.#ask()
+      if (ended || this.#epoch?.end === undefined) this.#ask()
     })
     host.stopped.addEventListener('abort', () => this.close())
   }
@@ -78,87 +78,54 @@ export class Times {
   }
 
   // start says that the output at an offset is in the cursor's row. Nothing is known about the rows before.
-  start(offset) { this.#begin({ from: offset, mark: offset }, base) }
+  start(offset) { this.#begin(offset, offset, base) }
 
   // written says that all output so far is on the screen.
   written() {
     const mark = this.#live.end
     const { shown, moving } = this.#reading
-    if (!this.#epoch && mark >= 0 && !shown && !moving && !this.#host.folds()?.any) this.#begin({ from: 0, mark }, base)
+    if (!this.#epoch && mark >= 0 && !shown && !moving && !this.#host.folds()?.any) this.#begin(0, mark, base)
   }
 
   // showWindow says that the screen shows a Window of the History, from a section that begins in the cursor's row.
   showWindow(history, first) {
-    this.#begin({ from: history.start, mark: history.start }, base + history.numberOf(first) - 1)
+    this.#begin(history.start, history.start, base + history.numberOf(first) - 1)
   }
 
   // begin begins an epoch: the cursor's line has a number.
-  #begin(epoch, number) {
+  #begin(from, mark, number) {
     if (!this.#lines) return
-    this.#epoch = { ...epoch, known: [] }
+    this.#epoch = new LineTimes(this.#host, from, mark)
     this.#lines.start(number)
     this.#ask()
   }
 
   // ask asks for the times of the lines after those that are known.
   async #ask() {
-    const e = this.#epoch, row = this.#host.row(), signal = this.#host.signal()
-    if (!e || e.asking || document.hidden || !row?.bytes || row.pty) return
-    if (e.bytes === row.bytes && e.ended === row.ended && !e.late) return
-    Object.assign(e, { asking: true, bytes: row.bytes, ended: row.ended })
-    const answer = await request(`${this.#host.src()}/times?from=${e.end ?? e.from}&mark=${e.mark}`, signal)
-    e.asking = false
-    if (e !== this.#epoch) return
-    if (!answer) e.bytes = -1 // asks again
-    else if (this.#learn(e, answer)) {
-      this.#lines.draw()
-      if (e.known.length > most) Object.assign(e, { known: [], end: undefined, bytes: -1 })
-    } else {
+    const epoch = this.#epoch
+    const answer = await epoch?.ask()
+    if (!answer || epoch !== this.#epoch) return
+    if (answer === 'lost') {
       this.#epoch = null // another one begins soon
-      this.#lines.forget()
+      return this.#lines.forget()
     }
-  }
-
-  // learn adds an answer to an epoch. It reports false if output was dropped that was not counted.
-  #learn(e, { started, ended, from, end, lines, mark, times, all }) {
-    if (e.end === undefined) Object.assign(e, { before: mark, lines: 0, started })
-    else if (from !== e.end) return false
-    if (e.before < 0) return false
-    for (const [line, at] of times) e.known.push([e.lines + line, at])
-    e.lines += lines
-    e.end = end
-    e.all = all
-    e.none = !e.known.length
-    e.late = !e.none && all < 0 // written during the request
-    if (e.none && this.#said !== this.#host.signal()) {
+    if (epoch.none && this.#said !== this.#host.signal()) {
       const why = this.#host.row().agent ? 'the agent runs the command itself' : 'the program that shows them began later'
       this.#said = this.#host.signal()
-      this.#host.say(`When the lines were written is not known: ${why}. The command began on ${full.format(started)}` +
-        `${ended ? `, and ended on ${full.format(ended)}` : ''}.`, this.#said)
+      this.#host.say(`When the lines were written is not known: ${why}. The command began on ${full.format(epoch.started)}` +
+        `${epoch.ended ? `, and ended on ${full.format(epoch.ended)}` : ''}.`, this.#said)
     }
     this.#hide()
-    return true
+    this.#lines.draw()
   }
 
   // hide hides the column of a command without times.
   #hide() { this.#pane.hidden = this.#screen.kind === 'pty' || !!this.#epoch?.none }
 
-  // timeOf returns when a line was written: after one time and by another, in milliseconds since the command's start. It
-  // returns null if that is not known.
+  // timeOf returns when a line was written, or null.
   #timeOf(number) {
-    const e = this.#epoch
-    const line = number - base + e?.before
-    if (!(line >= 0) || e.from === e.mark && number < base) return null
-    let low = 0
-    for (let high = e.known.length; low < high;) {
-      const middle = low + high >> 1
-      if (e.known[middle][0] > line) high = middle
-      else low = middle + 1
-    }
-    const after = e.known[low - 1]?.[1] ?? 0
-    const isLast = line === e.lines && (this.#reading.shown || this.#live.end >= 0 && this.#live.end <= e.end)
-    const by = e.known[low]?.[1] ?? (isLast ? e.all : -1) // the last line may not be whole
-    return by < 0 ? null : { after: Math.min(after, by), by, started: e.started }
+    const epoch = this.#epoch, { end } = this.#live
+    return epoch?.at(number - base, this.#reading.shown || end >= 0 && end <= epoch.end) ?? null
   }
 }
 
@@ -202,14 +169,4 @@ function timeElement({ after, by, started }) {
 function elapsed(seconds) {
   const parts = [[Math.floor(seconds / 3600), 'h'], [Math.floor(seconds / 60) % 60, 'min'], [seconds % 60, 's']]
   return parts.filter(([count]) => count).map(([count, unit]) => `${count} ${unit}`).join(' ')
-}
-
-// request returns the answer to a request, or null without one.
-async function request(url, signal) {
-  try {
-    const response = await fetch(url, { signal })
-    return response.ok ? await response.json() : null
-  } catch {
-    return null
-  }
 }

@@ -1,21 +1,28 @@
 // The groups of a command's output on the screen, which the user folds and unfolds.
+import { showExtents } from './extents.js'
 import { isError } from './firsterror.js'
 import { Groups } from './groups.js'
-import { linesOf } from './lines.js'
+import { GroupTimes } from './grouptimes.js'
 import { InView } from './inview.js'
+import { linesOf } from './lines.js'
+import { duration, element } from './text.js'
 
 const maxKept = 10_000 // ids of groups, over replacements of the output
 
 export class Folds {
   #screen
   #host
+  #gutter
+  #times // of groups, once there are some
   #groups = null // divides the output into groups, once it has marks of them
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
   #openedFirst = false // the group with the first error was opened
-  #headings = [] // { marker, id }: the rows of the groups' headings
+  #headings = [] // the groups with a heading on the screen, each with the marker of its row
+  #next = null // the id of the group whose heading gets the focus when it is shown
 
   constructor(parts, screen, host) {
+    this.#gutter = parts.gutter
     this.#screen = screen
     this.#host = host
     host.on(parts.foldAll, 'click', () => this.#foldAll())
@@ -39,6 +46,7 @@ export class Folds {
   close() {
     this.#groups = null
     this.#headings = []
+    this.#gutter.style.background = this.#gutter.dataset.groups = ''
   }
 
   clear() {
@@ -47,12 +55,11 @@ export class Folds {
     this.#openedFirst = false
   }
 
-  // begin divides the output of a screen into groups from here on, and makes their headings links.
+  // begin divides the output of a screen into groups from here on, and makes their headings buttons.
   begin(atStart) {
-    const { xterm } = this.#screen
     this.#groups = new Groups(this.#folded, this.#decided, atStart)
-    xterm.registerLinkProvider({ provideLinks: (y, callback) => callback(this.#headingAt(y - 1)) })
-    new InView(xterm, (first, last) => this.#labels(first, last))
+    const inView = new InView(this.#screen.xterm, (first, last) => this.#decorations(first, last))
+    this.#times = new GroupTimes(this.#screen, this.#host, () => inView.draw())
   }
 
   // restart begins with other output.
@@ -76,7 +83,10 @@ export class Folds {
   rest() { return this.#groups.rest() }
 
   // onHeading says that a marked row is the heading of a group.
-  onHeading = (id, marker) => { this.#headings.push({ id, marker }) }
+  onHeading = (group, marker) => {
+    group.marker = marker
+    this.#headings.push(group)
+  }
 
   // openFirstError opens the group with the first error, if it is folded, for once.
   async openFirstError() {
@@ -90,31 +100,57 @@ export class Folds {
     await this.#host.reload()
   }
 
-  // labels returns the labels of the headings in some rows: how long the groups were.
-  #labels(first, last) {
+  // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
+  // extents of the groups in these rows.
+  #decorations(first, last) {
+    const { xterm, numbers } = this.#screen
+    const { cols, buffer: { active } } = xterm
+    const focused = xterm.element.getRootNode().activeElement?.dataset.group ?? this.#next
+    const inView = numbers.inView()
+    const extents = []
     let low = 0 // the index of the first heading in the rows; headings are in order
     for (let high = this.#headings.length; low < high;) {
       const middle = low + high >> 1
       if (this.#headings[middle].marker.line < first) low = middle + 1
       else high = middle
     }
-    const labels = []
+    const above = this.#headings[low - 1], at = above ? numbers.of(above.marker.line) : 0
+    for (let group = above; group; group = group.parent) extents.push(extentOf(group, at && at - above.line + group.line))
+    const found = []
     for (; this.#headings[low]?.marker.line <= last; low++) {
-      const { id, marker: { line } } = this.#headings[low]
-      const text = this.#groups.labels.get(id)
-      if (text) labels.push({ row: line, text })
+      const group = this.#headings[low], { id, marker: { line: row } } = group
+      const number = inView[row - first] || 0
+      extents.push(extentOf(group, number))
+      const { length } = active.getLine(row).translateToString(true)
+      found.push({ row, width: Math.max(1, length), id, show: shown => this.#showButton(shown, group, id === focused) })
+      const text = this.#lengthOf(group, number)
+      if (!text || length + text.length + 2 > cols) continue
+      found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text) })
     }
-    return labels
+    showExtents(this.#gutter, numbers.of(first), inView, extents)
+    return found
   }
 
-  // headingAt returns the links of a row: a group's heading is one, which folds the group.
-  #headingAt(row) {
-    const heading = this.#headings.find(({ marker }) => marker.line === row)
-    const length = heading && this.#screen.xterm.buffer.active.getLine(row).translateToString(true).length
-    return heading && [{
-      text: heading.id, range: { start: { x: 1, y: row + 1 }, end: { x: Math.max(1, length), y: row + 1 } },
-      activate: () => this.#fold(heading.id), decorations: { underline: false, pointerCursor: true },
-    }]
+  // lengthOf says how long a group was, in time or else in lines, once it has ended. number is that of its heading.
+  #lengthOf({ lines, seconds }, number) {
+    if (lines === undefined) return ''
+    if (Number.isNaN(seconds)) seconds = number && this.#times.secondsOf(number, number + lines + 1) || NaN // 0 says little
+    if (seconds >= 60) return duration(seconds * 1000)
+    return seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`
+  }
+
+  // showButton shows the button of a heading, which folds or unfolds its group.
+  #showButton(shown, { id, title }, focused) {
+    if (shown.firstChild) return
+    const button = element('button', {
+      type: 'button', class: 'heading', 'aria-label': title, 'aria-expanded': !this.#folded.has(id),
+      onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
+    })
+    button.dataset.group = id
+    shown.append(button)
+    if (!focused || shown.getRootNode().activeElement !== this.#screen.xterm.textarea) return
+    this.#next = null
+    button.focus({ preventScroll: true })
   }
 
   // fold folds or unfolds a group, and reads the output again. The group's heading stays where it is.
@@ -122,6 +158,7 @@ export class Folds {
     const { viewportY } = this.#screen.xterm.buffer.active
     const before = this.#headings.find(heading => heading.id === id).marker.line - viewportY
     if (!this.#folded.delete(id)) this.#folded.add(id)
+    this.#next = id
     await this.#host.reload()
     const heading = this.#headings.find(heading => heading.id === id)
     if (heading?.marker.line >= 0) this.#screen.xterm.scrollToLine(heading.marker.line - before)
@@ -141,3 +178,8 @@ export class Folds {
     await this.#host.reload()
   }
 }
+
+// extentOf returns the numbers of the first and the last line of a group whose heading has a number, or 0.
+function extentOf({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }
+
+function showLabel(shown, text) { Object.assign(shown, { textContent: text, className: 'xterm-decoration match label' }) }

@@ -5,7 +5,6 @@
 
 import { isError } from './firsterror.js'
 import { isHeld, mayMark, maxMark } from './marks.js'
-import { duration } from './text.js'
 
 // Marks beyond these numbers are text like any other, so that no output makes the page slow.
 const maxOpen = 100
@@ -22,8 +21,7 @@ export class Groups {
   folded // set of ids
   any = false // the output has a group
   firstError = null // ids of the folded groups around the first error that they hide
-  labels = new Map() // how long the groups were, by id
-  #open = [] // { id, name, folded, time, line } of the groups around the next line
+  #open = [] // the groups around the next line; see begin
   #line = 0 // number of lines up to now, but only within groups
   #seen = new Map() // how often a title has occurred
   #begun = 0 // number of groups
@@ -41,11 +39,11 @@ export class Groups {
   }
 
   // pieces yields { text, skipped, group }: text for the screen, the number of lines that are left out before it, and
-  // the id of the group whose heading is the text.
+  // the group whose heading is the text.
   * pieces(text) {
     if (!this.#held && !this.#open.length && !mayMark(text)) {
       this.#atStart = text.endsWith('\n') || !text && this.#atStart
-      yield { text, skipped: 0 }
+      yield this.#piece(text)
       return
     }
     text = this.#held + text
@@ -75,7 +73,7 @@ export class Groups {
         }
         if (plain) yield this.#piece(plain)
         plain = ''
-        yield { ...this.#piece(`\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading.id }
+        yield { ...this.#piece(`\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading }
         continue
       }
       const hidden = this.#hidden
@@ -125,19 +123,21 @@ export class Groups {
     }
   }
 
+  // begin returns a new group. Once it has ended, it has lines, the number of those between the marks, and seconds, which
+  // is NaN if the marks do not tell. line is the number of its heading, comparable with those of its parents.
   #begin({ title, name, folds, time }) {
     this.any = true
     this.#begun++
     if (!name) { // GitHub's are not nested
       const at = this.#open.findLastIndex(group => !group.name)
-      if (at >= 0) this.#label(this.#open.splice(at, 1)[0])
+      if (at >= 0) this.#close(this.#open.splice(at, 1)[0])
     }
     const times = (this.#seen.get(title) ?? 0) + 1
     this.#seen.set(title, times)
     const id = `${times} ${title}`
     if (folds && !this.#opened.has(id)) this.folded.add(id)
     this.#opened.add(id)
-    const group = { id, name, folded: this.folded.has(id), time, line: this.#line }
+    const group = { id, title, name, folded: this.folded.has(id), time, line: this.#line, parent: this.#open.at(-1) }
     this.#open.push(group)
     return group
   }
@@ -145,15 +145,11 @@ export class Groups {
   #end({ name, time }) {
     const at = this.#open.findLastIndex(group => group.name === name)
     if (at < 0) return
-    for (const group of this.#open.splice(at)) this.#label(group, time)
+    for (const group of this.#open.splice(at)) this.#close(group, time)
   }
 
-  // label notes how long a group was, now that its end is the last line.
-  #label({ id, time: began, line }, ended) {
-    const seconds = ended - began // NaN for GitHub's
-    const lines = this.#line - line - 1
-    this.labels.set(id, seconds >= 60 ? duration(seconds * 1000) : seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`)
-  }
+  // close says that the last line ended a group.
+  #close(group, time) { Object.assign(group, { lines: this.#line - group.line - 1, seconds: time - group.time }) }
 }
 
 // markOf returns what a line marks: { begins, title, name, time, folds }, { ends, name, time, rest } or a command's

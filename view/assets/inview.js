@@ -7,33 +7,34 @@ export class InView {
   #drawn = ''
   #made = []
 
-  // constructor decorates a terminal. find returns the decorations in the rows from first to last: { row, text } for a
-  // label at the right, and { row, color } for the colour of a row's text.
+  // constructor decorates a terminal. find returns the decorations in the rows from first to last: their options for
+  // xterm.js, with row in place of a marker, and show, which is called with the element of a decoration.
   constructor(xterm, find) {
     this.#xterm = xterm
     this.#find = find
-    xterm.onRender(() => this.#draw())
+    xterm.onRender(() => this.draw())
   }
 
-  #draw() {
-    const { cols, rows, buffer: { active } } = this.#xterm
+  // draw draws the decorations that find returns now, if they are others than before.
+  draw() {
+    const { cols, rows, element, textarea, buffer: { active } } = this.#xterm
+    if (!element?.isConnected) return
     const wanted = this.#find(active.viewportY, active.viewportY + rows - 1)
     const drawn = wanted.length ? JSON.stringify([wanted, cols]) : ''
     if (drawn === this.#drawn) return
     this.#drawn = drawn
+    const focused = element.getRootNode().activeElement
     for (const made of this.#made) made.dispose()
     this.#made = wanted.flatMap(decoration => this.#make(decoration))
+    if (focused !== textarea && element.contains(focused)) textarea.focus({ preventScroll: true }) // it was in a decoration
   }
 
-  #make({ row, text, color }) {
-    const { cols } = this.#xterm
-    if (text && this.#xterm.buffer.active.getLine(row).translateToString(true).length + text.length + 2 > cols) return []
+  #make({ row, show, ...options }) {
     const marker = markerAt(this.#xterm, row)
-    const made = marker && this.#xterm.registerDecoration(text
-      ? { marker, x: cols - text.length - 1, width: text.length + 1 } : { marker, width: cols, foregroundColor: color })
+    const made = marker && this.#xterm.registerDecoration({ marker, ...options })
     made?.onRender(shown => {
       shown.classList.add('match')
-      if (text) Object.assign(shown, { textContent: text, className: `${shown.className} label` })
+      show?.(shown)
     })
     return made ? [made, marker] : []
   }

@@ -138,7 +138,7 @@ export function* cut(text, columns) {
 }
 
 // writePieces writes output in pieces: those of Groups, and no more rows at once than the numbers of lines can follow.
-// onHeading receives the id of a group and the marker of its heading's row.
+// onHeading receives a group and the marker of its heading's row.
 export function writePieces(xterm, numbers, pieces, onHeading = () => {}) {
   for (const { text, skipped, group } of pieces) {
     if (skipped) xterm.write('', () => numbers.skip(skipped))

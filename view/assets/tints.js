@@ -16,7 +16,7 @@ export function tint(xterm, dark) {
       const line = buffer.getLine(row)
       if (!line) break
       if (!line.isWrapped) color = colorOf(textAt(buffer, row), dark())
-      if (color && row >= first && isPlain(buffer, line)) rows.push({ row, color })
+      if (color && row >= first && isPlain(buffer, line)) rows.push({ row, width: xterm.cols, foregroundColor: color })
     }
     return rows
   })

@@ -25,7 +25,7 @@ export class KeyBar {
       })
       return button
     })
-    this.#bar = element('div', { class: 'keys', role: 'toolbar', 'aria-label': 'Keys', hidden: true }, this.#control, ...buttons)
+    this.#bar = element('div', { class: 'keys', role: 'group', 'aria-label': 'Keys', hidden: true }, this.#control, ...buttons)
     this.#bar.addEventListener('mousedown', event => event.preventDefault())
     next.before(this.#bar)
   }

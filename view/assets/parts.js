@@ -52,7 +52,10 @@ export function build(root, onMenu) {
     element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
-  p.gutter = element('div', { class: 'gutter', 'aria-hidden': 'true', title: 'A click links to the line' })
+  p.gutter = element('div', {
+    class: 'gutter', tabIndex: 0, role: 'spinbutton', 'aria-label': 'Link to a line', 'aria-valuenow': 0, 'aria-valuetext': 'none',
+    title: 'A click, or the up and down keys, link to a line',
+  })
   p.loading = element('p', { class: 'loading', role: 'status' })
   p.toEnd = button('↓ Follow', { class: 'to-end off' })
   p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
@@ -60,7 +63,7 @@ export function build(root, onMenu) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
+      element('div', { class: 'tools', role: 'group', 'aria-label': 'Tools' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
       p.about, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),

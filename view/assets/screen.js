@@ -46,6 +46,13 @@ export class Screen {
       parts.reader.setAttribute('aria-pressed', pressed)
       if (this.xterm) this.xterm.options.screenReaderMode = pressed
     })
+    host.on(parts.gutter, 'keydown', event => {
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+      if (!step) return
+      event.preventDefault()
+      this.#pick(step)
+    })
+    host.on(parts.screen, 'scroll', () => this.#showCut())
     for (const type of ['wheel', 'touchstart', 'pointerdown'])
       parts.screen.addEventListener(type, () => this.leaveEnd(), { capture: true, passive: true, signal: host.stopped })
   }
@@ -195,9 +202,10 @@ export class Screen {
     const { screen, wrap } = this.#parts
     const appears = !this.#visible && screen.clientHeight > 0
     this.#visible = screen.clientHeight > 0
-    this.#host.keepSize()
+    const font = this.#host.keepSize()
     const selection = this.xterm.getSelectionPosition(), { cols } = this.xterm
-    const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps)
+    const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
+    this.#showCut()
     wrap.hidden = !narrow || screen.classList.contains('unused')
     // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.
     if (selection && this.xterm.cols === cols) this.select(selection)
@@ -205,6 +213,12 @@ export class Screen {
     if (!following || this.#host.shown()) return
     this.xterm.scrollToBottom()
     if (appears) this.#stayAtEnd(this.xterm)
+  }
+
+  // showCut shows whether the pane has more at the right.
+  #showCut() {
+    const { screen } = this.#parts
+    screen.classList.toggle('cut-off', screen.scrollWidth - screen.clientWidth - screen.scrollLeft > 1)
   }
 
   // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first
@@ -243,10 +257,22 @@ export class Screen {
     const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1 })
     mark?.onRender(shown => shown.classList.add('marked'))
     this.#marked = mark
+    const { gutter } = this.#parts, number = this.numbers.of(row)
+    gutter.setAttribute('aria-valuenow', number)
+    gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
     xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
   }
 
+  // pick links to the line before or after the linked one, or else to the first line in view.
+  #pick(step) {
+    if (!this.numbers?.known) return
+    const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? this.numbers.last
+    const number = linked ? linked + step : this.numbers.of(this.xterm.buffer.active.viewportY)
+    this.#host.pick(Math.min(Math.max(1, number), last))
+  }
+
   unmark() {
+    this.#parts.gutter.setAttribute('aria-valuetext', 'none')
     this.#marked?.dispose()
     this.#marked = null
   }

@@ -11,8 +11,9 @@ const maxFontSize = 15
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
-// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is.
-export function fit(xterm, pane, size, wrap) {
+// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. A PTY
+// has the font size, if it fits then, or without one (0) the best.
+export function fit(xterm, pane, size, wrap, fixed) {
   if (!cell(xterm) || !pane.clientHeight) return false
   const frame = pane.firstChild
   if (!size) {
@@ -32,16 +33,16 @@ export function fit(xterm, pane, size, wrap) {
   const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
   const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
   const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth - borderX || size.rows * cell(xterm).height > pane.offsetHeight - borderY
-  let font = Math.max(minFontSize, Math.floor(best))
+  let font = fixed || Math.max(minFontSize, Math.floor(best))
   xterm.options.fontSize = font
   while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
   frame.style.width = `${wide()}px`
   return false
 }
 
-// sizeOf returns the columns and rows of a PTY that fills a pane, or null while it is not visible.
-export function sizeOf(xterm, pane) {
-  xterm.options.fontSize = fontSize()
+// sizeOf returns the columns and rows of a PTY that fills a pane with a font size, or null while it is not visible.
+export function sizeOf(xterm, pane, font) {
+  xterm.options.fontSize = font
   if (!cell(xterm) || !pane.clientHeight) return null
   const { width, height } = cell(xterm)
   return {

@@ -1,5 +1,5 @@
 // Whether the user types, and the size of a PTY, which the user who types decides.
-import { sizeOf } from './fit.js'
+import { fontSize, sizeOf } from './fit.js'
 import { isForCommand, isToggle, listen } from './typing.js'
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
@@ -15,6 +15,7 @@ export class Input {
   #sending = null // resolves to what sends typed text to the current src, or to null if it cannot be loaded
   #resizer = null // of the current src, once it is loaded
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY
+  #font = 0 // the font size of the PTY then
   #typed = 0 // the number of the last row that accepted input
   #paused = false // the user has turned typing off, so that Tab leaves
   #tried = false // the connection has been open or has failed
@@ -83,10 +84,11 @@ export class Input {
     this.show()
   }
 
-  // keepSize asks again for the size of the pane, if the user types here.
+  // keepSize asks again for the size of the pane, if the user types here. It returns the font size then, or else 0.
   keepSize() {
     if (this.#size) this.#askSize()
     this.#parts.screen.classList.toggle('fills', !!this.#size)
+    return this.#size ? this.#font : 0
   }
 
   // resized says that the PTY has another size.
@@ -110,16 +112,18 @@ export class Input {
     send?.(text)
   }
 
-  // decideSize makes the PTY as large as this pane, because the user types here.
+  // decideSize makes the PTY as large as this pane, because the user types here. Its text does not get smaller.
   #decideSize() {
     if (!this.typing) return
+    if (!this.#size) this.#font = Math.max(fontSize(), this.#screen.xterm.options.fontSize)
     this.#askSize()
     this.#screen.fit()
   }
 
   // askSize asks for the size of this pane.
   #askSize() {
-    const size = this.typing && sizeOf(this.#screen.xterm, this.#parts.screen)
+    this.#font ||= fontSize()
+    const size = this.typing && sizeOf(this.#screen.xterm, this.#parts.screen, this.#font)
     if (!size) return
     const { columns, rows } = this.#size ?? this.#host.row()
     if (size.columns !== columns || size.rows !== rows) this.#sender().then(() => this.#resizer?.ask(size))

@@ -1,5 +1,6 @@
 // Finding text in the output on the screen: a pattern, its matches, and their marks.
 import { linesOf, markerAt, placesOf } from './lines.js'
+import { Ruler } from './ruler.js'
 
 const word = String.raw`[\p{L}\p{M}\p{N}_]`
 const edge = `(?:(?<!${word})|(?!${word}))`
@@ -48,6 +49,7 @@ export class Search {
   #lines = null // of the screen, until it changes
   #matches = [] // { row, index, length, y, at }: the line's first row, the place in its text; the same for the match's row
   #mark = null // a marker at the active match's line
+  #ruler
   #decorations = []
   #drawn = '' // what they show
   #version = 0 // of the matches
@@ -57,6 +59,7 @@ export class Search {
     this.#xterm = xterm
     this.#colors = colors
     this.#onChange = onChange
+    this.#ruler = new Ruler(xterm)
     xterm.onRender(() => this.#draw())
     xterm.onWriteParsed(() => this.#later())
     xterm.onResize(() => this.#later())
@@ -77,6 +80,7 @@ export class Search {
   redraw() {
     this.#version++
     this.#draw()
+    this.#drawRuler()
   }
 
   // rescan finds the pattern in a screen that has been written again. No match is active then.
@@ -99,7 +103,10 @@ export class Search {
   dispose() {
     clearTimeout(this.#timer)
     this.#pattern = null
+    this.#ruler.remove()
   }
+
+  #drawRuler() { this.#ruler.draw(this.#matches.map(match => match.y), this.#colors().active.backgroundColor) }
 
   #activate(index) {
     this.#mark?.dispose()
@@ -127,9 +134,8 @@ export class Search {
   #scan() {
     this.#matches = []
     this.#version++
-    if (!this.#pattern) return this.#draw()
-    this.#lines ??= linesOf(this.#xterm)
-    for (const { row, text, starts } of this.#lines) {
+    if (this.#pattern) this.#lines ??= linesOf(this.#xterm)
+    for (const { row, text, starts } of this.#pattern ? this.#lines : []) {
       let after = 0 // rows before the match
       for (const { index, length } of matchesIn(this.#pattern, text)) {
         while (starts[after + 1] <= index) after++
@@ -137,6 +143,7 @@ export class Search {
       }
     }
     this.#draw()
+    this.#drawRuler()
   }
 
   // draw marks the matches in view. It is called for each frame, and mostly has nothing to do.

@@ -61,6 +61,29 @@ func testFindChoices(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// The places of all matches are beside the scrollbar.
+func testRuler(t *testing.T, b visitor) {
+	output := strings.Repeat("hay\n", 100) + "needle\n" + strings.Repeat("hay\n", 200) + "needle\n" + strings.Repeat("hay\n", 98)
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(output, 0), "one": acptermtest.Print("needle\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.until(`part('.state').textContent === 'done' && el.text.endsWith('hay\n')`)
+	const places = `[...new Set(part('.ruler').style.background.match(/[\d.]+px/g))].map(at => parseFloat(at) / part('.xterm').clientHeight)`
+	eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', el.find('needle'))`)
+	p.until(`part('.count').textContent === '1 of 2'`)
+	marks := eval[[]float64](p, places) // the edges of each
+	require.Len(t, marks, 4)
+	require.InDelta(t, 0.25, marks[0], 0.03)
+	require.InDelta(t, 0.75, marks[2], 0.03)
+	require.True(t, eval[bool](p, `part('.ruler').getBoundingClientRect().right <= part('.screen').getBoundingClientRect().right`))
+	eval[bool](p, `(part('.find input').value = 'none', part('.find input').dispatchEvent(new Event('input')))`)
+	p.until(`part('.count').textContent === 'No results' && part('.ruler').style.background === ''`)
+	eval[string](p, fmt.Sprintf(`(el.setAttribute('src', %q), '')`, v.view.TerminalPath("session-1", v.create(t, "one").ID())))
+	p.until(`el.text === 'needle\n'`)
+	require.True(t, eval[bool](p, `el.find('needle')`))
+	require.Equal(t, "", eval[string](p, `part('.ruler').style.background`), "all is in view")
+	p.requireQuiet()
+}
+
 // brightness is how much a colour differs from the background of the screen.
 const brightness = `(selector => {
 	const rgb = color => color.match(/[\d.]+/g).slice(0, 3).map(Number)

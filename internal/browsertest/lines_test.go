@@ -74,6 +74,16 @@ func testLineNumbers(t *testing.T, b visitor) {
 	p.until(fmt.Sprintf(`location.hash === '#%s:L39999' && %s?.startsWith('line 39999 ')`, v.key(all), marked))
 	p.reload()
 	p.until(marked + `?.startsWith('line 39999 ') && part('.note').textContent === ''`)
+	press := func(key string) {
+		eval[bool](p, fmt.Sprintf(`(part('.gutter').focus(), part('.gutter').dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true })), true)`, key))
+	}
+	press("ArrowUp")
+	p.until(fmt.Sprintf(`location.hash === '#%s:L39998' && %s?.startsWith('line 39998 ')`, v.key(all), marked))
+	require.Regexp(t, `^39998: line 39998 x+$`, eval[string](p, `part('.gutter').getAttribute('aria-valuetext')`))
+	for range 3 { // not beyond the last line
+		press("ArrowDown")
+	}
+	p.until(fmt.Sprintf(`location.hash === '#%s:L40000' && %s?.startsWith('line 40000 ')`, v.key(all), marked))
 	for range 3 { // a page that opens with a link waits for the whole output
 		eval[string](p, fmt.Sprintf(`location.hash = '%s:L3120'`, v.key(some)))
 		p.reload()
@@ -118,6 +128,11 @@ func testNumbersOfKept(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// headingOf is the button of a group's heading in view.
+func headingOf(title string) string {
+	return fmt.Sprintf(`[...el.shadowRoot.querySelectorAll('.heading')].find(button => button.ariaLabel === %q)`, title)
+}
+
 // A command's groups have headings that fold them, and numbers that count what is folded. A copy has all.
 func testGroups(t *testing.T, b visitor) {
 	output := "begin\n::group::Install\nnpm ci\nadded 3\n::endgroup::\nbetween\n" +
@@ -135,25 +150,22 @@ func testGroups(t *testing.T, b visitor) {
 
 	fold := func(heading string) {
 		t.Helper()
-		at := fmt.Sprintf(`(() => {
-			const row = [...part('.xterm-rows').children].find(row => row.textContent.startsWith(%q)).getBoundingClientRect()
-			const mouse = (target, type) => target.dispatchEvent(new MouseEvent(type, {
-				clientX: row.left + 20, clientY: row.top + 5, button: 0, detail: 1, bubbles: true, composed: true }))
-			const screen = part('.xterm-screen')
-			mouse(screen, 'mousemove')
-			mouse(screen, 'mousedown')
-			mouse(screen, 'mouseup')
-			return true
-		})()`, heading)
-		eval[bool](p, at)
+		p.until(headingOf(heading))
+		eval[bool](p, fmt.Sprintf(`(%s.focus(), %[1]s.click(), true)`, headingOf(heading)))
 	}
-	fold("▾ Install")
+	fold("Install")
 	p.until(`el.text === 'begin\n▸ Install\nbetween\n▸ Run the tests\nend\n'`)
 	p.until(numberOf("between") + ` === '6'`)
 	texts <- "still running\n"
 	p.until(`el.text.endsWith('end\nstill running\n')`)
 	p.until(numberOf("still") + ` === '12'`)
-	fold("▸ Run")
+	p.until(`el.shadowRoot.activeElement?.ariaLabel === 'Install'`) // the heading keeps the focus
+	require.Equal(t, "false", eval[string](p, headingOf("Install")+`.ariaExpanded`))
+	require.True(t, eval[bool](p, fmt.Sprintf(`(() => { // a click on the row
+		const row = [...part('.xterm-rows').children].find(row => row.textContent.startsWith('▸ Run')).getBoundingClientRect()
+		return el.shadowRoot.elementFromPoint(row.left + 20, row.top + row.height / 2) === %s
+	})()`, headingOf("Run the tests"))))
+	fold("Run the tests")
 	p.until(`el.text === 'begin\n▸ Install\nbetween\n▾ Run the tests\nok 1\nneedle\nend\nstill running\n'`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').textContent === 'Unfold groups' && part('.fold-all').click(), true)`)
 	p.until(`el.text.includes('npm ci') && el.text.includes('needle')`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
@@ -69,6 +70,40 @@ func testGroupLengths(t *testing.T, b visitor) {
 	require.Contains(t, eval[string](p, `copied`), "::error file=a.go,line=3,col=7,title=Total::is")
 	eval[bool](p, `(el.openFind(), part('.find input').value = '::', el.find('::'))`)
 	p.until(`part('.count').textContent === 'No results'`)
+	p.requireQuiet()
+}
+
+// shaded is the text of the rows beside which the line of a group is.
+const shaded = `(() => {
+	const stops = [...(part('.gutter').style.background + '').matchAll(/([\d.]+)lh/g)].map(([, at]) => Number(at))
+	const rows = [...part('.xterm-rows').children].map(row => row.textContent.trimEnd())
+	return rows.filter((_, at) => stops.filter(stop => stop <= at).length / 2 % 2 === 1).join()
+})()`
+
+// A line is beside the lines of a group, up to its end, and GitHub's groups say how long they took.
+func testGroupExtents(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	texts <- "before\n::group::Install\nnpm ci\n"
+	p.until(shaded + ` === 'npm ci'`)
+	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(3*time.Second).UnixMilli()))
+	texts <- "added " + strings.Repeat("x", 300) + "\n::endgroup::\n"
+	p.until(`/^[234] s$/.test(part('.label')?.textContent)`)
+	texts <- "between\n" // in a piece of its own
+	p.until(numberOf("between") + ` === '6'`)
+	texts <- "section_start:10:a\r\x1b[0KOuter\none\nsection_start:10:b\r\x1b[0KInner\ntwo\nsection_end:11:b\r\x1b[0K\nthree\nsection_end:12:a\r\x1b[0K\nend\n"
+	p.until(`el.text.endsWith('end\n')`)
+	p.until(shaded + `.replace(/added x+(,x+)+/, 'added') === 'npm ci,added,one,▾ Inner,two,three'`)
+	p.resize(1000, 320) // its heading is not in view
+	texts <- "::group::Long\n" + strings.Repeat("long\n", 100)
+	p.until(shaded + `.startsWith('long,long')`)
+	texts <- "::endgroup::\nlast\n"
+	p.until(shaded + `.endsWith('long,long') && el.text.endsWith('last\n')`)
+	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
+	p.until(`el.text === 'before\n▸ Install\nbetween\n▸ Outer\nend\n▸ Long\nlast\n' && part('.gutter').style.background === ''`)
+	p.until(numberOf("last") + ` === '117'`)
+	close(texts)
 	p.requireQuiet()
 }
 
@@ -275,8 +310,11 @@ func testPTYBorder(t *testing.T, b visitor) {
 			return inner.left - 7 >= outer.left && inner.top - 7 >= outer.top && inner.bottom + 7 <= outer.bottom && atRight
 		})()`)
 	}
+	p.until(`getComputedStyle(part('.screen')).maskImage.includes('gradient')`) // there is more at the right
+	eval[bool](p, `(part('.screen').scrollLeft = 9999, true)`)
+	p.until(`getComputedStyle(part('.screen')).maskImage === 'none'`)
 	p.resize(1900, 1000)
-	p.until(`parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) === 15`)
+	p.until(`parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) === 15 && getComputedStyle(part('.screen')).maskImage === 'none'`)
 	p.requireQuiet()
 }
 

@@ -395,14 +395,14 @@ func testKeyboard(t *testing.T, b *browser) {
 	p := b.open(t, v.url, look("light", 1280, 760, 1))
 	p.until(`el.text.endsWith('needle\n') && visible(part('.stop'))`)
 	var order []string
-	for range 13 {
+	for range 14 {
 		p.press(kb.Tab)
 		order = append(order, strings.SplitN(p.focused(), ",", 2)[0])
 	}
 	order[6], _, _ = strings.Cut(order[6], " ")
 	require.Equal(t, []string{
 		"Skip to the terminal", "1 running", "Follow the newest", "Notify of ends", "Filter the commands", "session-1",
-		"serverunning", "Screen reader", "Find", "More", "Full screen", "Stop", "Output",
+		"serverunning", "Screen reader", "Find", "More", "Full screen", "Stop", "Link to a line", "Output",
 	}, order)
 	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body'), '::after').boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
@@ -431,6 +431,15 @@ func testKeyboard(t *testing.T, b *browser) {
 		p.press(kb.Tab)
 	}
 	require.Equal(t, "Stop", p.focused())
+	for range 2 { // over Follow
+		p.press(kb.Tab)
+	}
+	p.press(kb.ArrowDown) // the first line in view, and then the next
+	p.press(kb.ArrowDown)
+	p.until(`location.hash.endsWith(':L2') && ` + marked + ` === 'hay'`)
+	for range 2 {
+		p.press(kb.Tab, chromedp.KeyModifiers(kb.ModifierShift))
+	}
 	p.press(kb.Enter)
 	<-terminal.Done()
 	p.until(`!visible(part('.stop'))`)

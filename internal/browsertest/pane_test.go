@@ -27,9 +27,12 @@ func testPaneSize(t *testing.T, b visitor) {
 	one.until(`el.text === '24 80\n' && el.row.input && !part('.keys').hidden && ` + fits)
 	require.Greater(t, eval[float64](one, `part('.xterm-screen').offsetHeight`), 24*16.0, "it is scaled up")
 	escape := func(p tab) { clickByScript(p, `.keys [aria-label=Escape]`) }
+	const font = `getComputedStyle(part('.xterm-rows')).fontSize`
+	before := eval[string](one, font)
 	escape(one)
 	one.until(`el.row.columns > 80 && el.text.trimEnd().endsWith(el.row.rows + ' ' + el.row.columns) && ` + fills + ` && ` + fits)
 	wide := eval[int](one, "el.row.columns")
+	require.Equal(t, before, eval[string](one, font), "the text keeps its size")
 	one.resize(800, 500)
 	one.until(fmt.Sprintf(`el.row.columns < %d && el.text.trimEnd().endsWith(el.row.rows + ' ' + el.row.columns) && `, wide) + fills)
 	first := terminal.Info().Size.Columns

@@ -111,6 +111,7 @@ var inEach = []struct {
 	{"replaced output has its own groups", testGroupsOfReplaced, false},
 	{"errors have a colour, and dim text can be read", testErrorColours, false},
 	{"on a phone the header has one line", testPhoneHeader, false},
+	{"much output of a PTY is whole", testMuchOfPTY, true},
 	{"a PTY has an ordinary size and a whole border", testPTYBorder, true},
 	{"a jump does not flicker", testJump, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},

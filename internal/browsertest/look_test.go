@@ -297,6 +297,17 @@ func testPhoneHeader(t *testing.T, b visitor) {
 	}
 }
 
+// The page writes the output of a PTY in slices, which may end within a character.
+func testMuchOfPTY(t *testing.T, b visitor) {
+	y := serveTyping(t, &view.Options{Input: true})
+	p := b.visit(t, y.only(y.sh(t, `read -r go; all=x; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do all="$all${all#x}🙂"; done; printf %s "$all"`)))
+	p.until(`el.row?.input && !part('.keys').hidden`)
+	eval[bool](p, `fetch(el.getAttribute('src') + '/input', { method: 'POST', headers: { 'Acp-Terminal': 'input' }, body: '\r' }).then(() => true)`)
+	p.until(`part('.state').textContent === 'done'`)
+	p.until(`el.text.replace(/\s/g, '') === 'x' + '🙂'.repeat(4095)`)
+	p.requireQuiet()
+}
+
 // A PTY that others type in has text of an ordinary size, and a whole border.
 func testPTYBorder(t *testing.T, b visitor) {
 	y := serveTyping(t, &view.Options{Input: true})

@@ -4,6 +4,8 @@ import { writePieces } from './lines.js'
 import { mayMark } from './marks.js'
 import { bytes, kindOf } from './text.js'
 
+const slice = 4096 // characters for a PTY that xterm.js receives at once, so that it draws between them
+
 export class Live {
   missed = 0 // skipped bytes
   times = null // of the lines, once the user has asked for them
@@ -140,7 +142,7 @@ export class Live {
         this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
         this.times?.start(offset)
       })
-      if (this.#screen.kind === 'pty') xterm.write(text)
+      if (this.#screen.kind === 'pty') for (let at = 0; at < text.length; at += slice) xterm.write(text.slice(at, at + slice))
       else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
       xterm.write('', () => {
         signal.removeEventListener('abort', resolve)

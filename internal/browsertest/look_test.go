@@ -73,18 +73,25 @@ func testGroupLengths(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// shaded is the text of the rows beside which the line of a group is.
-const shaded = `(() => {
-	const stops = [...(part('.gutter').style.background + '').matchAll(/([\d.]+)lh/g)].map(([, at]) => Number(at))
+// shaded is the text of the rows beside which the line of a group is, or of one in another.
+const (
+	shaded      = `shadedAt(0)`
+	shadedInner = `shadedAt(1)`
+)
+
+// shadedAt defines the function for both.
+const shadedAt = `(window.shadedAt = depth => {
+	const stops = [...(part('.gutter').dataset.groups?.split('no-repeat')[depth] ?? '').matchAll(/([\d.]+)lh/g)].map(([, at]) => Number(at))
 	const rows = [...part('.xterm-rows').children].map(row => row.textContent.trimEnd())
 	return rows.filter((_, at) => stops.filter(stop => stop <= at).length / 2 % 2 === 1).join()
-})()`
+}, true)`
 
 // A line is beside the lines of a group, up to its end, and GitHub's groups say how long they took.
 func testGroupExtents(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "ci")))
+	eval[bool](p, shadedAt)
 	texts <- "before\n::group::Install\nnpm ci\n"
 	p.until(shaded + ` === 'npm ci'`)
 	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(3*time.Second).UnixMilli()))
@@ -94,8 +101,8 @@ func testGroupExtents(t *testing.T, b visitor) {
 	p.until(numberOf("between") + ` === '6'`)
 	texts <- "section_start:10:a\r\x1b[0KOuter\none\nsection_start:10:b\r\x1b[0KInner\ntwo\nsection_end:11:b\r\x1b[0K\nthree\nsection_end:12:a\r\x1b[0K\nend\n"
 	p.until(`el.text.endsWith('end\n')`)
-	p.until(shaded + `.replace(/added x+(,x+)+/, 'added') === 'npm ci,added,one,▾ Inner,two,three'`)
-	p.resize(1000, 320) // its heading is not in view
+	p.until(shaded + `.replace(/added x+(,x+)+/, 'added') === 'npm ci,added,one,▾ Inner,two,three' && ` + shadedInner + ` === 'two'`)
+	p.resize(1000, 450) // its heading is not in view
 	texts <- "::group::Long\n" + strings.Repeat("long\n", 100)
 	p.until(shaded + `.startsWith('long,long')`)
 	texts <- "::endgroup::\nlast\n"
@@ -103,6 +110,31 @@ func testGroupExtents(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 	p.until(`el.text === 'before\n▸ Install\nbetween\n▸ Outer\nend\n▸ Long\nlast\n' && part('.gutter').style.background === ''`)
 	p.until(numberOf("last") + ` === '117'`)
+
+	// A link unfolds only the groups that hide its line. The next line is the next one that is shown.
+	eval[bool](p, `(el.setAttribute('line', 10), true)`)
+	p.until(marked + ` === 'two'`)
+	require.Equal(t, "before\n▸ Install\nbetween\n▾ Outer\none\n▾ Inner\ntwo\nthree\nend\n▸ Long\nlast\n", eval[string](p, `el.text`))
+	press := func(key, on string) {
+		eval[bool](p, fmt.Sprintf(`%s.dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, cancelable: true })) || true`, on, key))
+	}
+	press("ArrowDown", `part('.gutter')`)
+	p.until(marked + ` === 'three' && el.getAttribute('line') === '12'`)
+	press("ArrowUp", `part('.gutter')`)
+	p.until(marked + ` === 'two'`)
+	press("End", `part('.gutter')`)
+	p.until(marked + ` === 'last'`)
+
+	// A heading keeps the focus, and keys that scroll work there.
+	eval[bool](p, fmt.Sprintf(`(%s.focus(), %[1]s.click(), true)`, headingOf("Install")))
+	p.until(marked + ` === 'last'`) // it is still marked
+	p.until(`/^[234] s$/.test(part('.label')?.textContent) && el.shadowRoot.activeElement?.ariaLabel === 'Install' && el.text.includes('npm ci')`)
+	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Long")))
+	p.until(`el.text.includes('long') && el.following === false && el.shadowRoot.activeElement?.ariaLabel === 'Long'`)
+	p.until(headingOf("Long") + `?.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true, cancelable: true })) === false || el.following`)
+	p.until(`el.following`)
+	press("Home", `el.shadowRoot.activeElement`)
+	p.until(`!el.following`)
 	close(texts)
 	p.requireQuiet()
 }
@@ -115,6 +147,7 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	output := section("one", "fine") + section("two", "error: bad") + section("three", "error: worse")
 	v := serve(t, made(t, acptermtest.Commands{"good": acptermtest.Print(output, 0), "bad": acptermtest.Print(output, 1),
 		"four": acptermtest.Print(section("one", "fine")+strings.Repeat("::group::open\nin\n::endgroup::\n", 3), 0),
+		"open": acptermtest.Print("::group::Tests\nerror: bad\n::endgroup::\n", 1),
 		"seen": acptermtest.Print("error: first\n"+output, 1)}), nil)
 	p := b.visit(t, v.only(v.create(t, "bad")))
 	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
@@ -123,6 +156,12 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 	p.until(`el.text === '▸ one\n▸ two\n▸ three\n'`)
 	require.Equal(t, "▸ one\n▸ two\n▸ three\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
+	p.end()
+	p = b.visit(t, v.only(v.create(t, "open")))
+	p.until(`el.row?.ended && el.text === '▾ Tests\nerror: bad\n' && ` + headingOf("Tests"))
+	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Tests")))
+	p.until(`el.text === '▸ Tests\n'`)
+	require.Equal(t, "▸ Tests\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
 	p.end()
 	p = b.visit(t, v.only(v.create(t, "four"))) // the menu offers what changes more groups
 	p.until(`el.row?.ended && el.text === '▸ one\n' + '▾ open\nin\n'.repeat(3)`)

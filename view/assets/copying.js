@@ -52,6 +52,7 @@ export class Copying {
     const p = this.#parts
     p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
     p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
+    p.copyLink.textContent = `Copy link to this ${this.#screen.markedLine ? 'line' : 'terminal'}`
     p.times.hidden = this.#screen.kind === 'pty'
     for (const [item, same] of p.narrow) {
       item.hidden = same.hidden

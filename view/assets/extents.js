@@ -1,20 +1,24 @@
-// A line beside the lines of each group, in the gutter of a screen. It shows where a group ends.
+// Lines beside the lines of each group, in the gutter of a screen. They show where a group ends.
 
-const colors = ['#0000', 'var(--acp-line)']
+const colors = ['#0000', 'color-mix(in srgb, var(--acp-quiet) 70%, #0000)']
 
-// showExtents shows the line for the rows in view. first is the number of the first row's line, which may begin above,
-// and inView has the numbers of the rows, with false for those where no line begins. extents are pairs: the numbers of a
-// group's first and last line.
+// showExtents shows the lines for the rows in view: one for the groups, and one for those within others. first is the
+// number of the first row's line, which may begin above, and inView has the numbers of the rows, with false for those
+// where no line begins. extents are pairs: the numbers of a group's first and last line.
 export function showExtents(gutter, first, inView, extents) {
-  const stops = [] // of a gradient; a line of the gutter is as high as a row
+  const depths = [0, 0] // of the row before, for both lines: 1 within a group
+  const stops = [[], []] // of gradients; a line of the gutter is as high as a row
   let number = first
-  let before = 0
   inView.concat(-1).forEach((of, row) => { // -1 ends the last extent
     number = of || number
-    const within = Number(extents.some(([from, to]) => from <= number && number <= to))
-    if (within !== before) stops.push(`${colors[before]} ${row}lh, ${colors[within]} ${row}lh`)
-    before = within
+    const around = extents.filter(([from, to]) => from <= number && number <= to).length
+    for (const at of [0, 1]) {
+      const within = Number(around > at)
+      if (within !== depths[at]) stops[at].push(`${colors[depths[at]]} ${row}lh, ${colors[within]} ${row}lh`)
+      depths[at] = within
+    }
   })
-  const line = stops.length ? `linear-gradient(${stops}) no-repeat right / 2px 100%` : ''
-  if (gutter.dataset.groups !== line) gutter.dataset.groups = gutter.style.background = line
+  const lines = stops.map((each, at) => each.length ? `linear-gradient(${each}) no-repeat right ${4 - 4 * at}px top / 2px 100%` : '')
+  const background = lines.filter(Boolean).join()
+  if (gutter.dataset.groups !== background) gutter.dataset.groups = gutter.style.background = background
 }

@@ -1,4 +1,5 @@
 // The groups of a command's output on the screen, which the user folds and unfolds.
+import { bisect } from './bisect.js'
 import { showExtents } from './extents.js'
 import { isError } from './firsterror.js'
 import { Groups } from './groups.js'
@@ -10,6 +11,7 @@ import { duration, element } from './text.js'
 const maxKept = 10_000 // ids of groups, over replacements of the output
 
 export class Folds {
+  byUser = false // the user folds or unfolds groups
   #screen
   #host
   #gutter
@@ -90,14 +92,14 @@ export class Folds {
 
   // openFirstError opens the group with the first error, if it is folded, for once.
   async openFirstError() {
-    const ids = this.#groups?.firstError
-    if (!ids || this.#openedFirst || this.#host.shown()) return
+    if (!this.#groups || this.#openedFirst) return
     this.#openedFirst = true
+    const ids = this.#groups.firstError
+    if (!ids || this.#host.shown()) return
     const { xterm } = this.#screen
     const heading = this.#headings.find(({ id }) => id === ids[0])
     if (!heading || linesOf(xterm).some(({ row, text }) => row < heading.marker.line && isError(text))) return
-    for (const id of ids) this.#folded.delete(id)
-    await this.#host.reload()
+    await this.unfold(ids)
   }
 
   // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
@@ -108,17 +110,12 @@ export class Folds {
     const focused = xterm.element.getRootNode().activeElement?.dataset.group ?? this.#next
     const inView = numbers.inView()
     const extents = []
-    let low = 0 // the index of the first heading in the rows; headings are in order
-    for (let high = this.#headings.length; low < high;) {
-      const middle = low + high >> 1
-      if (this.#headings[middle].marker.line < first) low = middle + 1
-      else high = middle
-    }
-    const above = this.#headings[low - 1], at = above ? numbers.of(above.marker.line) : 0
-    for (let group = above; group; group = group.parent) extents.push(extentOf(group, at && at - above.line + group.line))
+    let next = bisect(this.#headings, ({ marker }) => marker.line >= first)
+    const above = this.#headings[next - 1], at = above ? numbers.of(above.marker.line) : 0
+    for (let group = above; group; group = group.parent) extents.unshift(extentOf(group, at && at - above.line + group.line))
     const found = []
-    for (; this.#headings[low]?.marker.line <= last; low++) {
-      const group = this.#headings[low], { id, marker: { line: row } } = group
+    for (; this.#headings[next]?.marker.line <= last; next++) {
+      const group = this.#headings[next], { id, marker: { line: row } } = group
       const number = inView[row - first] || 0
       extents.push(extentOf(group, number))
       const { length } = active.getLine(row).translateToString(true)
@@ -145,6 +142,11 @@ export class Folds {
     const button = element('button', {
       type: 'button', class: 'heading', 'aria-label': title, 'aria-expanded': !this.#folded.has(id),
       onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
+      onkeydown: event => { // keys that scroll are the screen's
+        if (!/^(?:Arrow|Page|Home|End)/.test(event.key)) return
+        event.preventDefault()
+        this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event))
+      },
     })
     button.dataset.group = id
     shown.append(button)
@@ -159,23 +161,50 @@ export class Folds {
     const before = this.#headings.find(heading => heading.id === id).marker.line - viewportY
     if (!this.#folded.delete(id)) this.#folded.add(id)
     this.#next = id
-    await this.#host.reload()
+    await this.#reload()
     const heading = this.#headings.find(heading => heading.id === id)
-    if (heading?.marker.line >= 0) this.#screen.xterm.scrollToLine(heading.marker.line - before)
+    if (!(heading?.marker.line >= 0)) return
+    this.#screen.leaveEnd()
+    this.#screen.xterm.scrollToLine(heading.marker.line - before)
   }
 
   // foldAll folds all groups, or unfolds them if most are folded.
   async #foldAll() {
     if (this.mostlyFolded) this.#folded.clear()
     else for (const { id } of this.#headings) this.#folded.add(id)
-    await this.#host.reload()
+    await this.#reload()
   }
 
-  // unfold unfolds all groups.
-  async unfold() {
-    if (!this.#folded.size) return
-    this.#folded.clear()
+  // reload shows what the user has folded. The linked line is marked, but not scrolled to. After the command's end, no
+  // group opens by itself any more.
+  async #reload() {
+    this.#openedFirst ||= !!this.#host.row()?.ended
+    this.byUser = true
     await this.#host.reload()
+    this.byUser = false
+    const line = Number(this.#host.line()), { numbers } = this.#screen
+    const row = line ? numbers.rowOf(line) : -1
+    if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
+  }
+
+  // unfold unfolds groups, or else all.
+  async unfold(ids = [...this.#folded]) {
+    let some = false
+    for (const id of ids) some = this.#folded.delete(id) || some
+    if (some) await this.#host.reload()
+  }
+
+  // unfoldFirstError unfolds the groups that hide the first error.
+  async unfoldFirstError() { await this.unfold(this.#groups?.firstError ?? []) }
+
+  // unfoldLine unfolds the groups that hide a line.
+  async unfoldLine(number) {
+    const { numbers } = this.#screen
+    const group = this.#headings[bisect(this.#headings, ({ marker }) => numbers.of(marker.line) >= number) - 1]
+    if (!group || !this.#folded.has(group.id)) return
+    if (numbers.of(group.marker.line) + (group.lines ?? Infinity) < number) return
+    await this.unfold([group.id])
+    await this.unfoldLine(number) // which a group in it may hide
   }
 }
 

@@ -24,9 +24,9 @@ export class InView {
     if (drawn === this.#drawn) return
     this.#drawn = drawn
     const focused = element.getRootNode().activeElement
+    if (focused !== textarea && element.contains(focused)) textarea.focus({ preventScroll: true }) // it is in a decoration
     for (const made of this.#made) made.dispose()
     this.#made = wanted.flatMap(decoration => this.#make(decoration))
-    if (focused !== textarea && element.contains(focused)) textarea.focus({ preventScroll: true }) // it was in a decoration
   }
 
   #make({ row, show, ...options }) {

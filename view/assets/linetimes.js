@@ -1,5 +1,6 @@
 // When the lines of an output were written, as far as the server knows: at what time the output had how many lines. The
 // server is asked again while the command writes more.
+import { bisect } from './bisect.js'
 
 const most = 10_000 // times; then the server is asked for all, of which it keeps fewer
 
@@ -69,14 +70,9 @@ export class LineTimes {
   at(number, whole) {
     const line = number + this.#before
     if (!(line >= 0) || this.from === this.#mark && number < 0) return null
-    let low = 0
-    for (let high = this.#known.length; low < high;) {
-      const middle = low + high >> 1
-      if (this.#known[middle][0] > line) high = middle
-      else low = middle + 1
-    }
-    const after = this.#known[low - 1]?.[1] ?? 0
-    const by = this.#known[low]?.[1] ?? (whole && line === this.#lines ? this.#all : -1) // the last line may not be whole
+    const next = bisect(this.#known, ([lines]) => lines > line)
+    const after = this.#known[next - 1]?.[1] ?? 0
+    const by = this.#known[next]?.[1] ?? (whole && line === this.#lines ? this.#all : -1) // the last line may not be whole
     return by < 0 ? null : { after: Math.min(after, by), by, started: this.started }
   }
 }

@@ -89,7 +89,7 @@ export class Live {
     if (!loaded) return
     this.#loaded.done = true
     this.#loaded.resolve()
-    if (this.#host.line() && !this.folds?.folded) this.#reading.showLine()
+    if (this.#host.line() && !this.folds?.folded && !this.folds?.byUser) this.#reading.showLine()
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.

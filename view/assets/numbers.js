@@ -1,5 +1,6 @@
 // The numbers of lines, beside the screen. A line that wraps has one number. Only an anchor's number is kept: the others
 // are counted from it.
+import { bisect } from './bisect.js'
 import { markerAt } from './lines.js'
 
 export class Numbers {
@@ -104,12 +105,7 @@ export class Numbers {
 
   // skipped returns the number of lines that are not on the screen, after a row and up to another.
   #skipped(after, upTo) {
-    let first = 0 // index of the first jump after the row; the jumps are in order
-    for (let end = this.#jumps.length; first < end;) {
-      const middle = first + end >> 1
-      if (this.#jumps[middle].marker.line > after) end = middle
-      else first = middle + 1
-    }
+    let first = bisect(this.#jumps, ({ marker }) => marker.line > after)
     let lines = 0
     for (; this.#jumps[first]?.marker.line <= upTo; first++) lines += this.#jumps[first].lines
     return lines

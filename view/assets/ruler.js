@@ -9,17 +9,20 @@ export class Ruler {
 
   constructor(xterm) {
     this.#xterm = xterm
-    Object.assign(this.#pane.style, { position: 'absolute', inset: '0 0 0 auto', width: '6px', pointerEvents: 'none', zIndex: 11 })
+    Object.assign(this.#pane.style, {
+      position: 'absolute', inset: '0 0 0 auto', width: '6px', pointerEvents: 'none', zIndex: 11, forcedColorAdjust: 'none',
+    })
   }
 
-  // draw marks rows, which are in order, unless all are in view.
-  draw(rows, color) {
-    const { rows: inView, element, buffer: { active: { length } } } = this.#xterm
-    if (!this.#pane.isConnected) element.append(this.#pane)
+  // draw marks rows, which are in order, in a colour, and one row in another, unless all are in view.
+  draw(rows, color, active, activeColor) {
+    const { rows: inView, buffer: { active: { length } } } = this.#xterm
+    if (!this.#pane.isConnected) this.#xterm.element.append(this.#pane)
     const places = this.#pane.clientHeight / high
-    const marks = length > inView ? [...new Set(rows.map(row => Math.floor(row / length * places) * high))] : []
-    const stops = marks.map(y => `#0000 ${y}px, ${color} ${y}px ${y + high}px, #0000 ${y + high}px`)
-    this.#pane.style.background = marks.length ? `linear-gradient(${stops})` : ''
+    const placeOf = row => Math.floor(row / length * places) * high
+    const gradient = (places, color) => `linear-gradient(${places.map(y => `#0000 ${y}px, ${color} ${y}px ${y + high}px, #0000 ${y + high}px`)})`
+    this.#pane.style.background = !rows.length || length <= inView ? ''
+      : (active >= 0 ? `${gradient([placeOf(active)], activeColor)}, ` : '') + gradient([...new Set(rows.map(placeOf))], color)
   }
 
   remove() { this.#pane.remove() }

@@ -47,8 +47,9 @@ export class Screen {
       if (this.xterm) this.xterm.options.screenReaderMode = pressed
     })
     host.on(parts.gutter, 'keydown', event => {
-      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
-      if (!step) return
+      const page = this.xterm?.rows
+      const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
+      if (!step || !this.numbers?.known) return
       event.preventDefault()
       this.#pick(step)
     })
@@ -248,8 +249,14 @@ export class Screen {
 
   // reveal scrolls to the line that begins in a row, and marks it.
   reveal(row) {
-    const xterm = this.xterm
     this.leaveEnd()
+    this.mark(row)
+    this.xterm.scrollToLine(Math.max(0, row - Math.floor(this.xterm.rows / 3)))
+  }
+
+  // mark marks the line that begins in a row.
+  mark(row) {
+    const { xterm } = this
     let last = row
     while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
     this.unmark()
@@ -260,15 +267,21 @@ export class Screen {
     const { gutter } = this.#parts, number = this.numbers.of(row)
     gutter.setAttribute('aria-valuenow', number)
     gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
-    xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
   }
 
-  // pick links to the line before or after the linked one, or else to the first line in view.
+  // pick links to a line that many lines from the linked one, or else to the first line in view. Lines that are left out
+  // do not count.
   #pick(step) {
-    if (!this.numbers?.known) return
-    const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? this.numbers.last
-    const number = linked ? linked + step : this.numbers.of(this.xterm.buffer.active.viewportY)
-    this.#host.pick(Math.min(Math.max(1, number), last))
+    const { numbers } = this
+    const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? numbers.last
+    let number = linked ? Math.min(Math.max(1, linked + step), last) : numbers.of(this.xterm.buffer.active.viewportY)
+    const row = numbers.rowOf(number)
+    if (row >= 0 && numbers.of(row) !== number) {
+      let next = row + 1
+      while (step > 0 && next < this.xterm.buffer.active.length && this.xterm.buffer.active.getLine(next).isWrapped) next++
+      number = numbers.of(step > 0 ? next : row)
+    }
+    if (number) this.#host.pick(number)
   }
 
   unmark() {

@@ -1,4 +1,5 @@
 // Finding text in the output on the screen: a pattern, its matches, and their marks.
+import { bisect } from './bisect.js'
 import { linesOf, markerAt, placesOf } from './lines.js'
 import { Ruler } from './ruler.js'
 
@@ -106,7 +107,10 @@ export class Search {
     this.#ruler.remove()
   }
 
-  #drawRuler() { this.#ruler.draw(this.#matches.map(match => match.y), this.#colors().active.backgroundColor) }
+  #drawRuler() {
+    const { active, place } = this.#colors()
+    this.#ruler.draw(this.#matches.map(match => match.y), place, this.#matches[this.active]?.y, active.backgroundColor)
+  }
 
   #activate(index) {
     this.#mark?.dispose()
@@ -114,6 +118,7 @@ export class Search {
     this.active = index
     if (index >= 0) this.#mark = markerAt(this.#xterm, this.#matches[index].row)
     this.#version++
+    this.#drawRuler()
   }
 
   #later() {
@@ -154,7 +159,7 @@ export class Search {
     this.#drawn = wanted
     for (const decoration of this.#decorations) decoration.dispose()
     this.#decorations = []
-    let first = firstAfter(this.#matches, viewportY)
+    let first = bisect(this.#matches, ({ y }) => y >= viewportY)
     while (first > 0 && this.#matches[first - 1].y > viewportY - 20) first-- // matches that wrap into the view
     const last = viewportY + this.#xterm.rows - 1
     const known = new Map() // places, by row
@@ -184,15 +189,4 @@ export class Search {
       this.#decorations.push(decoration, marker)
     }
   }
-}
-
-// firstAfter returns the index of the first match in or after a row.
-function firstAfter(matches, row) {
-  let low = 0
-  for (let high = matches.length; low < high;) {
-    const middle = low + high >> 1
-    if (matches[middle].y < row) low = middle + 1
-    else high = middle
-  }
-  return low
 }

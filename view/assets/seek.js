@@ -18,7 +18,7 @@ export class Seeker {
 
   // toFirstError shows the first line that tells of an error.
   async toFirstError() {
-    await this.#host.folds()?.unfold()
+    await this.#host.folds()?.unfoldFirstError()
     const signal = this.#host.signal()
     await this.#host.loaded()
     if (signal.aborted) return
@@ -37,11 +37,11 @@ export class Seeker {
 
   // showLine shows the line of the attribute.
   async showLine() {
-    const number = Number(this.#host.line())
-    const signal = this.#host.signal()
+    const number = Number(this.#host.line()), src = this.#host.src()
     if (!number || !this.#screen.xterm || this.#screen.kind === 'pty') return this.#screen.unmark()
-    await this.#host.folds()?.unfold()
-    if (signal.aborted) return
+    await this.#host.folds()?.unfoldLine(number)
+    if (src !== this.#host.src() || number !== Number(this.#host.line()) || !this.#screen.numbers) return
+    const signal = this.#host.signal() // unfolding reads the output again
     const row = this.#screen.numbers.rowOf(number)
     if (row >= 0) return this.#screen.reveal(row)
     const history = this.#reading.partial && await this.readOrSay(signal)

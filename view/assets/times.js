@@ -30,7 +30,7 @@ export class Times {
     this.#reading = reading
     this.#live = live
     this.#host = host
-    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: 'calc(9ch + 8px)' }) // also in a narrow pane
+    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: 'calc(9ch + 10px)' }) // also in a narrow pane
     host.on(document, 'visibilitychange', () => this.#ask())
     host.on(parts.box.getRootNode().host, 'status', ({ detail: { ended } }) => {
       this.#hide()

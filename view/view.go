@@ -87,20 +87,20 @@
 //
 // Lines are numbered, unless the terminal has a PTY. If the beginning of the output is not retained, the first retained
 // line is number 1, and the numbers are displayed once the command has exited. Clicking a number adds the line to the
-// page's URL, as in "#key:L120", or "#L120" on the page of a single terminal. While the numbers have the keyboard focus,
-// the keys that scroll do the same for other lines. An element shows the line given by its line
-// attribute. While Find is open, marks beside the scrollbar show where the matches are. If a command has failed, First error leads to the first line that reports an error, such as a failed
-// test or an exit code.
+// page's URL, as in "#key:L120", or "#L120" on the page of a single terminal. While the numbers have the keyboard
+// focus, the keys that scroll do the same for other lines. An element shows the line given by its line attribute. While
+// Find is open, marks beside the scrollbar show where the matches are. If a command has failed, First error leads to
+// the first line that reports an error, such as a failed test or an exit code.
 //
-// If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page displays
-// headings that fold the groups, which are buttons. Beside the lines of a group is a vertical line, or two beside those of
-// a group within another. A heading says how
-// long its group took, as told by GitLab's marks or else by the times of the lines, or how many lines it has if it took
-// less than half a second or the times are unknown. The line that ends a group is left out. If a command has failed, the group with the first error is opened.
-// Searching unfolds all groups, a link or First error only those that hide the line, and copies contain the text written by the command. After 10,000 groups, or
-// inside of 100, lines that begin another one are displayed as they were written. GitHub's commands, as in
-// "::error file=a.go,line=3::text", are displayed as text. Lines that report an error, which First error looks for, and
-// warnings are coloured, unless the command has coloured them.
+// If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page
+// displays headings that fold the groups, which are buttons. Beside the lines of a group is a vertical line, or two
+// beside those of a group within another. A heading says how long its group took, as told by GitLab's marks or else by
+// the times of the lines, or how many lines it has if it took less than half a second or the times are unknown. The
+// line that ends a group is left out. If a command has failed, the group with the first error is opened. Searching
+// unfolds all groups, a link or First error only those that hide the line, and copies contain the text written by the
+// command. After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
+// GitHub's commands, as in "::error file=a.go,line=3::text", are displayed as text. Lines that report an error, which
+// First error looks for, and warnings are coloured, unless the command has coloured them.
 //
 // If a line wraps, a carriage return goes to the start of the line and not of its last row. A progress bar therefore
 // stays in its place on a phone. On a terminal with a PTY, the lines are those of the command.

@@ -108,6 +108,7 @@ var inEach = []struct {
 	{"groups say how long they were", testGroupLengths, false},
 	{"groups show their extent and how long they took", testGroupExtents, false},
 	{"the group with the first error opens", testGroupOfFirstError, false},
+	{"without a connection groups stay as they are", testFoldOffline, false},
 	{"replaced output has its own groups", testGroupsOfReplaced, false},
 	{"errors have a colour, and dim text can be read", testErrorColours, false},
 	{"on a phone the header has one line", testPhoneHeader, false},

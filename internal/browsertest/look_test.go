@@ -128,9 +128,9 @@ func testGroupExtents(t *testing.T, b visitor) {
 	// A heading keeps the focus, and keys that scroll work there.
 	eval[bool](p, fmt.Sprintf(`(%s.focus(), %[1]s.click(), true)`, headingOf("Install")))
 	p.until(marked + ` === 'last'`) // it is still marked
-	p.until(`/^[234] s$/.test(part('.label')?.textContent) && el.shadowRoot.activeElement?.ariaLabel === 'Install' && el.text.includes('npm ci')`)
+	p.until(`/^[234] s$/.test(part('.label')?.textContent) && el.shadowRoot.activeElement?.ariaLabel.startsWith('Install, ') && el.text.includes('npm ci')`)
 	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Long")))
-	p.until(`el.text.includes('long') && el.following === false && el.shadowRoot.activeElement?.ariaLabel === 'Long'`)
+	p.until(`el.text.includes('long') && el.following === false && el.shadowRoot.activeElement?.ariaLabel.startsWith('Long, ')`)
 	p.until(headingOf("Long") + `?.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true, cancelable: true })) === false || el.following`)
 	p.until(`el.following`)
 	press("Home", `el.shadowRoot.activeElement`)
@@ -157,6 +157,9 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	p.until(`el.text === '▸ one\n▸ two\n▸ three\n'`)
 	require.Equal(t, "▸ one\n▸ two\n▸ three\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
 	p.end()
+	p = b.visit(t, v.only(v.create(t, "bad"))+"#L2") // and a link opens the group of its line
+	p.until(`el.text === '▾ one\nfine\n▾ two\nerror: bad\n▸ three\n' && ` + marked + ` === 'fine'`)
+	p.end()
 	p = b.visit(t, v.only(v.create(t, "open")))
 	p.until(`el.row?.ended && el.text === '▾ Tests\nerror: bad\n' && ` + headingOf("Tests"))
 	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Tests")))
@@ -176,6 +179,22 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 		require.Equal(t, want, eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
 		p.end()
 	}
+}
+
+// Without a connection, groups stay as they are.
+func testFoldOffline(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("::group::日本の試験の名前\nok\n::endgroup::\nend\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	p.until(`el.row?.ended && ` + headingOf("日本の試験の名前"))
+	v.open.refuse(true)
+	v.open.drop()
+	eval[bool](p, `(`+headingOf("日本の試験の名前")+`.click(), true)`)
+	p.until(`part('.note').textContent === 'The output cannot be read again, so its groups stay as they are.'`)
+	require.Equal(t, "▾ 日本の試験の名前\nok\nend\n", eval[string](p, `el.text`))
+	v.open.refuse(false)
+	eval[bool](p, `(`+headingOf("日本の試験の名前")+`.click(), true)`)
+	p.until(`el.text === '▸ 日本の試験の名前\nend\n'`)
+	p.end()
 }
 
 // Output that replaces other output has its own groups: those before do not count against the limit.

@@ -90,16 +90,17 @@ export class Folds {
     this.#headings.push(group)
   }
 
-  // openFirstError opens the group with the first error, if it is folded, for once.
+  // openFirstError opens the group with the first error, if it is folded, for once. It resolves to whether it did.
   async openFirstError() {
-    if (!this.#groups || this.#openedFirst) return
+    if (!this.#groups || this.#openedFirst) return false
     this.#openedFirst = true
     const ids = this.#groups.firstError
-    if (!ids || this.#host.shown()) return
+    if (!ids || this.#host.shown()) return false
     const { xterm } = this.#screen
     const heading = this.#headings.find(({ id }) => id === ids[0])
-    if (!heading || linesOf(xterm).some(({ row, text }) => row < heading.marker.line && isError(text))) return
+    if (!heading || linesOf(xterm).some(({ row, text }) => row < heading.marker.line && isError(text))) return false
     await this.unfold(ids)
+    return true
   }
 
   // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
@@ -118,10 +119,10 @@ export class Folds {
       const group = this.#headings[next], { id, marker: { line: row } } = group
       const number = inView[row - first] || 0
       extents.push(extentOf(group, number))
-      const { length } = active.getLine(row).translateToString(true)
-      found.push({ row, width: Math.max(1, length), id, show: shown => this.#showButton(shown, group, id === focused) })
       const text = this.#lengthOf(group, number)
-      if (!text || length + text.length + 2 > cols) continue
+      const name = text ? `${group.title}, ${text}` : group.title
+      found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, name, id, id === focused) })
+      if (!text || columnsOf(active.getLine(row)) + text.length + 2 > cols) continue
       found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text) })
     }
     showExtents(this.#gutter, numbers.of(first), inView, extents)
@@ -137,10 +138,10 @@ export class Folds {
   }
 
   // showButton shows the button of a heading, which folds or unfolds its group.
-  #showButton(shown, { id, title }, focused) {
+  #showButton(shown, name, id, focused) {
     if (shown.firstChild) return
     const button = element('button', {
-      type: 'button', class: 'heading', 'aria-label': title, 'aria-expanded': !this.#folded.has(id),
+      type: 'button', class: 'heading', 'aria-label': name, 'aria-expanded': !this.#folded.has(id),
       onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
       onkeydown: event => { // keys that scroll are the screen's
         if (!/^(?:Arrow|Page|Home|End)/.test(event.key)) return
@@ -157,6 +158,7 @@ export class Folds {
 
   // fold folds or unfolds a group, and reads the output again. The group's heading stays where it is.
   async #fold(id) {
+    if (!await this.#canRead()) return
     const { viewportY } = this.#screen.xterm.buffer.active
     const before = this.#headings.find(heading => heading.id === id).marker.line - viewportY
     if (!this.#folded.delete(id)) this.#folded.add(id)
@@ -170,9 +172,18 @@ export class Folds {
 
   // foldAll folds all groups, or unfolds them if most are folded.
   async #foldAll() {
+    if (!await this.#canRead()) return
     if (this.mostlyFolded) this.#folded.clear()
     else for (const { id } of this.#headings) this.#folded.add(id)
     await this.#reload()
+  }
+
+  // canRead reports whether the output can be read again, or says that it cannot.
+  async #canRead() {
+    const signal = this.#host.signal()
+    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({}))
+    if (!ok) this.#host.say('The output cannot be read again, so its groups stay as they are.', signal)
+    return ok && !signal.aborted
   }
 
   // reload shows what the user has folded. The linked line is marked, but not scrolled to. After the command's end, no
@@ -211,4 +222,13 @@ export class Folds {
 // extentOf returns the numbers of the first and the last line of a group whose heading has a number, or 0.
 function extentOf({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }
 
-function showLabel(shown, text) { Object.assign(shown, { textContent: text, className: 'xterm-decoration match label' }) }
+// columnsOf returns how many columns of a row have text.
+function columnsOf(line) {
+  let columns = line.length
+  while (columns && !line.getCell(columns - 1).getCode() && line.getCell(columns - 1).getWidth()) columns--
+  return columns
+}
+
+function showLabel(shown, text) {
+  Object.assign(shown, { textContent: text, className: 'xterm-decoration match label', ariaHidden: 'true' }) // the button says it
+}

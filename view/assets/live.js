@@ -64,7 +64,7 @@ export class Live {
     }
     if (signal.aborted) return
     this.showLoading('', true)
-    if (this.#host.row() && kindOf(this.#host.row()) === 'failed') await this.folds?.openFirstError()
+    if (this.#host.row() && kindOf(this.#host.row()) === 'failed' && await this.folds?.openFirstError()) this.#reading.showLine()
     if (signal.aborted) return
     if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
     try { // the number of the last line is that of all line ends, without the note about what is dropped

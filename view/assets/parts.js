@@ -53,8 +53,8 @@ export function build(root, onMenu) {
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
   p.gutter = element('div', {
-    class: 'gutter', tabIndex: 0, role: 'spinbutton', 'aria-label': 'Link to a line', 'aria-valuenow': 0, 'aria-valuetext': 'none',
-    title: 'A click, or the up and down keys, link to a line',
+    class: 'gutter', tabIndex: 0, role: 'spinbutton', 'aria-label': 'Link to a line', 'aria-valuenow': 1, 'aria-valuemin': 1, 'aria-valuetext': 'none',
+    title: 'A click, or keys that scroll, link to a line',
   })
   p.loading = element('p', { class: 'loading', role: 'status' })
   p.toEnd = button('↓ Follow', { class: 'to-end off' })

@@ -266,15 +266,16 @@ export class Screen {
     this.#marked = mark
     const { gutter } = this.#parts, number = this.numbers.of(row)
     gutter.setAttribute('aria-valuenow', number)
+    gutter.setAttribute('aria-valuemax', this.numbers.last)
     gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
   }
 
-  // pick links to a line that many lines from the linked one, or else to the first line in view. Lines that are left out
-  // do not count.
+  // pick links to a line that many lines from the linked one, or else to the first line in view. A line that is left out
+  // gives way to the next one.
   #pick(step) {
     const { numbers } = this
     const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? numbers.last
-    let number = linked ? Math.min(Math.max(1, linked + step), last) : numbers.of(this.xterm.buffer.active.viewportY)
+    let number = linked || !Number.isFinite(step) ? Math.min(Math.max(1, linked + step), last) : numbers.of(this.xterm.buffer.active.viewportY)
     const row = numbers.rowOf(number)
     if (row >= 0 && numbers.of(row) !== number) {
       let next = row + 1

@@ -138,7 +138,6 @@ func TestTimesOfLines(t *testing.T) {
 	})
 }
 
-// Output that comes after the command's end, from a process that holds it, is not said to be of its end.
 // A request between two looks also knows that there was no output before.
 func TestTimesBetweenLooks(t *testing.T) {
 	inBubble(t, acpterm.Options{}, acptermtest.Commands{"make": func(p *acptermtest.Process) int {
@@ -155,6 +154,7 @@ func TestTimesBetweenLooks(t *testing.T) {
 	})
 }
 
+// Output that comes after the command's end, from a process that holds it, is not said to be of its end.
 func TestTimesAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := made(t, acptermtest.Commands{"make": func(p *acptermtest.Process) int {

@@ -121,10 +121,10 @@
 // If a terminal has a PTY, it is shown with its own number of columns and rows, and with text of at most 15 pixels that
 // fits the pane. Both are updated when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on
 // the terminal or types resizes it to fill the pane with text of the same size, or 13 pixels (12 on a phone) if it was
-// smaller, until another page does. The output can move the cursor, switch to
-// the alternate screen and back, and so on, just as it could in any other terminal emulator. In all terminals, titles,
-// palette colours, links, the clipboard, mouse tracking, focus reports and requests for an answer are ignored. In
-// particular, this means that the page never responds to a command on its own.
+// smaller, until another page does. The output can move the cursor, switch to the alternate screen and back, and so on,
+// just as it could in any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard,
+// mouse tracking, focus reports and requests for an answer are ignored. In particular, this means that the page never
+// responds to a command on its own.
 //
 // If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
 // to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.

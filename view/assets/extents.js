@@ -18,7 +18,7 @@ export function showExtents(gutter, first, inView, extents) {
       depths[at] = within
     }
   })
-  const lines = stops.map((each, at) => each.length ? `linear-gradient(${each}) no-repeat right ${4 - 4 * at}px top / 2px 100%` : '')
-  const background = lines.filter(Boolean).join()
+  const lines = stops.map((each, at) => `linear-gradient(${each}) no-repeat right ${4 - 4 * at}px top / 2px 100%`)
+  const background = lines.filter((_, at) => stops[at].length).join()
   if (gutter.dataset.groups !== background) gutter.dataset.groups = gutter.style.background = background
 }

@@ -11,9 +11,9 @@ const maxFontSize = 15
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
-// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. A PTY
-// has the font size, if it fits then, or without one (0) the best.
-export function fit(xterm, pane, size, wrap, fixed) {
+// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. font is
+// the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one.
+export function fit(xterm, pane, size, wrap, font) {
   if (!cell(xterm) || !pane.clientHeight) return false
   const frame = pane.firstChild
   if (!size) {
@@ -33,7 +33,7 @@ export function fit(xterm, pane, size, wrap, fixed) {
   const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
   const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
   const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth - borderX || size.rows * cell(xterm).height > pane.offsetHeight - borderY
-  let font = fixed || Math.max(minFontSize, Math.floor(best))
+  font ||= Math.max(minFontSize, Math.floor(best))
   xterm.options.fontSize = font
   while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
   frame.style.width = `${wide()}px`

@@ -113,7 +113,9 @@ export class Folds {
     const extents = []
     let next = bisect(this.#headings, ({ marker }) => marker.line >= first)
     const above = this.#headings[next - 1], at = above ? numbers.of(above.marker.line) : 0
-    for (let group = above; group; group = group.parent) extents.unshift(extentOf(group, at && at - above.line + group.line))
+    for (let group = above; group; group = group.parent) {
+      extents.push(extentOf(group, at && at - above.line + group.line))
+    }
     const found = []
     for (; this.#headings[next]?.marker.line <= last; next++) {
       const group = this.#headings[next], { id, marker: { line: row } } = group
@@ -160,7 +162,8 @@ export class Folds {
   async #fold(id) {
     if (!await this.#canRead()) return
     const { viewportY } = this.#screen.xterm.buffer.active
-    const before = this.#headings.find(heading => heading.id === id).marker.line - viewportY
+    const before = this.#headings.find(heading => heading.id === id)?.marker.line - viewportY
+    if (Number.isNaN(before)) return // the output has been replaced
     if (!this.#folded.delete(id)) this.#folded.add(id)
     this.#next = id
     await this.#reload()
@@ -194,7 +197,7 @@ export class Folds {
     await this.#host.reload()
     this.byUser = false
     const line = Number(this.#host.line()), { numbers } = this.#screen
-    const row = line ? numbers.rowOf(line) : -1
+    const row = line && numbers ? numbers.rowOf(line) : -1 // no numbers once the element is removed
     if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
   }
 
@@ -230,5 +233,6 @@ function columnsOf(line) {
 }
 
 function showLabel(shown, text) {
-  Object.assign(shown, { textContent: text, className: 'xterm-decoration match label', ariaHidden: 'true' }) // the button says it
+  // The button has the text in its name.
+  Object.assign(shown, { textContent: text, className: 'xterm-decoration match label', ariaHidden: 'true' })
 }

@@ -41,7 +41,8 @@ export class LineTimes {
     this.#asking = true
     this.#asked = row
     if (this.#known.length > most) this.end = undefined
-    const answer = await request(`${this.#host.src()}/times?from=${this.end ?? this.from}&mark=${this.#mark}`, this.#host.signal())
+    const query = `from=${this.end ?? this.from}&mark=${this.#mark}`
+    const answer = await request(`${this.#host.src()}/times?${query}`, this.#host.signal())
     this.#asking = false
     if (answer) return this.#learn(answer) ? 'known' : 'lost'
     this.#asked = null // asks again

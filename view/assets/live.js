@@ -64,7 +64,8 @@ export class Live {
     }
     if (signal.aborted) return
     this.showLoading('', true)
-    if (this.#host.row() && kindOf(this.#host.row()) === 'failed' && await this.folds?.openFirstError()) this.#reading.showLine()
+    const failed = this.#host.row() && kindOf(this.#host.row()) === 'failed'
+    if (failed && await this.folds?.openFirstError()) this.#reading.showLine()
     if (signal.aborted) return
     if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
     try { // the number of the last line is that of all line ends, without the note about what is dropped
@@ -142,8 +143,9 @@ export class Live {
         this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
         this.times?.start(offset)
       })
-      if (this.#screen.kind === 'pty') for (let at = 0; at < text.length; at += slice) xterm.write(text.slice(at, at + slice))
-      else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
+      if (this.#screen.kind === 'pty') {
+        for (let at = 0; at < text.length; at += slice) xterm.write(text.slice(at, at + slice))
+      } else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
       xterm.write('', () => {
         signal.removeEventListener('abort', resolve)
         if (!signal.aborted) this.#reading.showCut()

@@ -53,7 +53,8 @@ export function build(root, onMenu) {
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
   p.gutter = element('div', {
-    class: 'gutter', tabIndex: 0, role: 'spinbutton', 'aria-label': 'Link to a line', 'aria-valuenow': 1, 'aria-valuemin': 1, 'aria-valuetext': 'none',
+    class: 'gutter', tabIndex: 0, role: 'spinbutton', 'aria-label': 'Link to a line',
+    'aria-valuenow': 1, 'aria-valuemin': 1, 'aria-valuetext': 'none',
     title: 'A click, or keys that scroll, link to a line',
   })
   p.loading = element('p', { class: 'loading', role: 'status' })

@@ -20,9 +20,10 @@ export class Ruler {
     if (!this.#pane.isConnected) this.#xterm.element.append(this.#pane)
     const places = this.#pane.clientHeight / high
     const placeOf = row => Math.floor(row / length * places) * high
-    const gradient = (places, color) => `linear-gradient(${places.map(y => `#0000 ${y}px, ${color} ${y}px ${y + high}px, #0000 ${y + high}px`)})`
-    this.#pane.style.background = !rows.length || length <= inView ? ''
-      : (active >= 0 ? `${gradient([placeOf(active)], activeColor)}, ` : '') + gradient([...new Set(rows.map(placeOf))], color)
+    const stop = (y, color) => `#0000 ${y}px, ${color} ${y}px ${y + high}px, #0000 ${y + high}px`
+    const marks = [`linear-gradient(${[...new Set(rows.map(placeOf))].map(y => stop(y, color))})`]
+    if (active >= 0) marks.unshift(`linear-gradient(${stop(placeOf(active), activeColor)})`)
+    this.#pane.style.background = rows.length && length > inView ? marks.join() : ''
   }
 
   remove() { this.#pane.remove() }

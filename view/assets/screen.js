@@ -270,16 +270,17 @@ export class Screen {
     gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
   }
 
-  // pick links to a line that many lines from the linked one, or else to the first line in view. A line that is left out
-  // gives way to the next one.
+  // pick links to the line a number of lines from the linked one, or else to the first line in view. If it is left out,
+  // the next line is linked.
   #pick(step) {
-    const { numbers } = this
+    const { numbers } = this, buffer = this.xterm.buffer.active
     const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? numbers.last
-    let number = linked || !Number.isFinite(step) ? Math.min(Math.max(1, linked + step), last) : numbers.of(this.xterm.buffer.active.viewportY)
+    let number = numbers.of(buffer.viewportY)
+    if (linked || !Number.isFinite(step)) number = Math.min(Math.max(1, linked + step), last)
     const row = numbers.rowOf(number)
     if (row >= 0 && numbers.of(row) !== number) {
       let next = row + 1
-      while (step > 0 && next < this.xterm.buffer.active.length && this.xterm.buffer.active.getLine(next).isWrapped) next++
+      while (step > 0 && buffer.getLine(next)?.isWrapped) next++
       number = numbers.of(step > 0 ? next : row)
     }
     if (number) this.#host.pick(number)

@@ -22,7 +22,7 @@ import (
 const (
 	// nameWidth is the number of columns kept free for the name before each row.
 	nameWidth = len("[100] | ")
-	// mostRepeated limits a sequence that repeats a character.
+	// mostRepeated limits the sequences that repeat or erase characters, move or erase rows, or move between tab stops.
 	mostRepeated = 1000
 )
 
@@ -65,10 +65,12 @@ func newPTYScreen(columns, rows int, colours bool, answers io.Writer) *ptyScreen
 func (p *ptyScreen) begin(columns, rows int) {
 	p.emulator, p.printed = vt.NewEmulator(columns, rows), nil
 	p.emulator.SetCallbacks(vt.Callbacks{CursorPosition: p.cursorMoved})
-	p.emulator.RegisterCsiHandler('b', func(params ansi.Params) bool {
-		n, _, _ := params.Param(0, 1)
-		return n > mostRepeated // ignored
-	})
+	for _, final := range "@ILMPSTXZb" { // each takes time in proportion to its number
+		p.emulator.RegisterCsiHandler(int(final), func(params ansi.Params) bool {
+			n, _, _ := params.Param(0, 1)
+			return n > mostRepeated // ignored
+		})
+	}
 	go answer(p.emulator, p.answers)
 }
 

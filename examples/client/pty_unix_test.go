@@ -164,6 +164,9 @@ func FuzzPTY(f *testing.F) {
 	f.Add("\x1b[31mab\r\x1b[Kc日\b\n\t\x1b[2D\x1b[?1049h\x1b[5;2r\x1b[3A\x1bM\x1bc\x1b[2J\x1b[3J\x1b(0\x1b[6n", uint8(3), uint8(2))
 	f.Add("0\x1b[\x10;2r\x1bM", uint8(0), uint8(0)) // the emulator panics
 	f.Add("000\x1b[3J", uint8(0), uint8(2))
+	for _, final := range "@ABCDEFGHIJKLMPSTXZabcdefghklrt" { // an emulator that obeys takes minutes for some
+		f.Add(strings.Repeat("\x1b[99999999999"+string(final), 200), uint8(19), uint8(9))
+	}
 	f.Fuzz(func(t *testing.T, text string, columns, rows uint8) {
 		p := newPTYScreen(int(columns)%20+1, int(rows)%10+1, true, nil)
 		half := len(text) / 2

@@ -181,18 +181,26 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	}
 }
 
-// Without a connection, groups stay as they are.
+// Without a connection, groups stay as they are, and retries leave the note that says so.
 func testFoldOffline(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("::group::日本の試験の名前\nok\n::endgroup::\nend\n", 0)}), nil)
+	texts := make(chan string, 1)
+	texts <- "::group::日本の試験の名前\nok\n::endgroup::\nend\n"
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	const offline = `part('.note').textContent === 'The output cannot be read again, so its groups stay as they are.'`
+	heading := headingOf("日本の試験の名前")
 	p := b.visit(t, v.only(v.create(t, "ci")))
-	p.until(`el.row?.ended && ` + headingOf("日本の試験の名前"))
+	p.until(heading)
 	v.open.refuse(true)
 	v.open.drop()
-	eval[bool](p, `(`+headingOf("日本の試験の名前")+`.click(), true)`)
-	p.until(`part('.note').textContent === 'The output cannot be read again, so its groups stay as they are.'`)
+	p.until(`part('.note').textContent === 'The connection is lost; trying again.'`)
+	eval[bool](p, `(`+heading+`.click(), true)`)
+	p.until(offline)
+	retried := `new Promise(done => el.addEventListener('connection', () => setTimeout(() => done(` + offline + `)), { once: true }))`
+	require.True(t, eval[bool](p, retried))
 	require.Equal(t, "▾ 日本の試験の名前\nok\nend\n", eval[string](p, `el.text`))
 	v.open.refuse(false)
-	eval[bool](p, `(`+headingOf("日本の試験の名前")+`.click(), true)`)
+	p.until(`!part('.note').textContent`)
+	eval[bool](p, `(`+heading+`.click(), true)`)
 	p.until(`el.text === '▸ 日本の試験の名前\nend\n'`)
 	p.end()
 }

@@ -206,7 +206,7 @@ class AcpTerminal extends HTMLElement {
     this.#input.connect(src, signal)
     const { first } = this
     this.first = ''
-    let noted = false
+    let noted = '' // about the connection
     await follow(`${src}/output`, {
       signal, first,
       onEvent: event => {
@@ -226,8 +226,8 @@ class AcpTerminal extends HTMLElement {
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
           impossible: `The terminal cannot be shown: ${reason}`,
         }[state] ?? ''
-        if (text || noted) this.#say(text, signal) // a note about something else stays
-        noted = !!text
+        if (text !== noted) this.#say(text, signal) // a note about something else stays, also while retries fail
+        noted = text
       },
     })
     if (!signal.aborted) await this.#live.finish(signal)

@@ -88,7 +88,7 @@ func testBothKinds(t *testing.T, b visitor) {
 		&& document.querySelector('nav .command').textContent === 'npm test -- cart'`)
 	a.update("session-1", "call_1", members{"exitStatus": members{}})
 	p.until(`part('.state').textContent === 'ended' && document.querySelector('nav b').textContent === 'ended'
-		&& part('.message').textContent === 'No output.'`)
+		&& part('.message').textContent === 'No output.' && !visible(part('[aria-controls=find]'))`)
 	a.update("session-1", "call_1", members{"exitStatus": members{"exitCode": 2}})
 	p.until(`part('.state').textContent === 'exit code 2'
 		&& document.querySelector('nav b').textContent === 'exit code 2'`)

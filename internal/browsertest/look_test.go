@@ -151,6 +151,8 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 		"seen": acptermtest.Print("error: first\n"+output, 1)}), nil)
 	p := b.visit(t, v.only(v.create(t, "bad")))
 	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
+	p.until(`[...el.shadowRoot.querySelectorAll('.label')].map(label => label.textContent).join() === '1 s,1 s,error, 1 s'`)
+	require.True(t, eval[bool](p, headingOf("three")+`.ariaLabel === 'three, error, 1 s'`))
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`) // unfolds the others
 	p.until(`el.text.includes('worse')`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)

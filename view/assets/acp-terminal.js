@@ -199,6 +199,8 @@ class AcpTerminal extends HTMLElement {
     await this.#ready
     if (signal.aborted) return
     this.#openScreen()
+    if (again) this.#live.loaded.then(() => { if (!signal.aborted) this.#screen.showReader() }) // not to read it out again
+    else this.#screen.showReader()
     if (focused) this.#screen.xterm.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')

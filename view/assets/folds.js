@@ -11,7 +11,6 @@ import { duration, element } from './text.js'
 const maxKept = 10_000 // ids of groups, over replacements of the output
 
 export class Folds {
-  byUser = false // the user folds or unfolds groups
   #screen
   #host
   #gutter
@@ -19,6 +18,7 @@ export class Folds {
   #groups = null // divides the output into groups, once it has marks of them
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
+  #byUser = false // the user folds or unfolds groups
   #openedFirst = false // the group with the first error was opened
   #headings = [] // the groups with a heading on the screen, each with the marker of its row
   #next = null // the id of the group whose heading gets the focus when it is shown
@@ -36,8 +36,8 @@ export class Folds {
   // any means that the output has groups.
   get any() { return !!this.#groups?.any }
 
-  // folded means that some groups are folded.
-  get folded() { return this.#folded.size > 0 }
+  // keepsPlace means that the screen does not go to the linked line once the output is loaded.
+  get keepsPlace() { return this.#folded.size > 0 || this.#byUser }
 
   // mostlyFolded means that to unfold all groups changes no fewer than to fold all.
   get mostlyFolded() {
@@ -108,7 +108,7 @@ export class Folds {
   #decorations(first, last) {
     const { xterm, numbers } = this.#screen
     const { cols, buffer: { active } } = xterm
-    const focused = xterm.element.getRootNode().activeElement?.dataset.group ?? this.#next
+    const focused = this.#next ?? xterm.element.getRootNode().activeElement?.dataset.group
     const inView = numbers.inView()
     const extents = []
     let next = bisect(this.#headings, ({ marker }) => marker.line >= first)
@@ -116,18 +116,21 @@ export class Folds {
     for (let group = above; group; group = group.parent) {
       extents.push(extentOf(group, at && at - above.line + group.line))
     }
-    const found = []
+    const found = [], owned = []
     for (; this.#headings[next]?.marker.line <= last; next++) {
       const group = this.#headings[next], { id, marker: { line: row } } = group
       const number = inView[row - first] || 0
       extents.push(extentOf(group, number))
-      const text = this.#lengthOf(group, number)
+      const text = [group.hidesError && 'error', this.#lengthOf(group, number)].filter(Boolean).join(', ')
       const name = text ? `${group.title}, ${text}` : group.title
-      found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, name, id, id === focused) })
+      found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, row, name, id, id === focused) })
+      owned[row - first] = `heading-${row}`
       if (!text || columnsOf(active.getLine(row)) + text.length + 2 > cols) continue
-      found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text) })
+      found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text, group.hidesError) })
     }
     showExtents(this.#gutter, numbers.of(first), inView, extents)
+    const read = xterm.element.querySelectorAll('.xterm-accessibility-tree > *') // the rows as screen readers read them
+    read.forEach((row, i) => owned[i] ? row.setAttribute('aria-owns', owned[i]) : row.removeAttribute('aria-owns'))
     return found
   }
 
@@ -140,15 +143,17 @@ export class Folds {
   }
 
   // showButton shows the button of a heading, which folds or unfolds its group.
-  #showButton(shown, name, id, focused) {
+  #showButton(shown, row, name, id, focused) {
     if (shown.firstChild) return
     const button = element('button', {
-      type: 'button', class: 'heading', 'aria-label': name, 'aria-expanded': !this.#folded.has(id),
+      type: 'button', id: `heading-${row}`, class: 'heading', 'aria-label': name, 'aria-expanded': !this.#folded.has(id),
       onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
-      onkeydown: event => { // keys that scroll are the screen's
-        if (!/^(?:Arrow|Page|Home|End)/.test(event.key)) return
+      onkeydown: event => {
+        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+        if (!step && !/^(?:Page|Home|End)/.test(event.key)) return
         event.preventDefault()
-        this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event))
+        if (step) this.#focus(id, step)
+        else this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event)) // which scrolls
       },
     })
     button.dataset.group = id
@@ -156,6 +161,23 @@ export class Folds {
     if (!focused || shown.getRootNode().activeElement !== this.#screen.xterm.textarea) return
     this.#next = null
     button.focus({ preventScroll: true })
+  }
+
+  // focus gives the focus to the heading a number of headings from that of a group, and scrolls to it if it is out of view.
+  #focus(id, step) {
+    const next = this.#headings[this.#headings.findIndex(heading => heading.id === id) + step]
+    const { xterm } = this.#screen, { viewportY } = xterm.buffer.active, row = next?.marker.line
+    if (!(row >= 0)) return
+    this.#screen.leaveEnd()
+    if (row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
+    else {
+      this.#next = next.id
+      xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
+    }
+  }
+
+  #buttonOf(id) {
+    return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
   }
 
   // fold folds or unfolds a group, and reads the output again. The group's heading stays where it is.
@@ -193,9 +215,9 @@ export class Folds {
   // group opens by itself any more.
   async #reload() {
     this.#openedFirst ||= !!this.#host.row()?.ended
-    this.byUser = true
+    this.#byUser = true
     await this.#host.reload()
-    this.byUser = false
+    this.#byUser = false
     const line = Number(this.#host.line()), { numbers } = this.#screen
     const row = line && numbers ? numbers.rowOf(line) : -1 // no numbers once the element is removed
     if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
@@ -232,7 +254,7 @@ function columnsOf(line) {
   return columns
 }
 
-function showLabel(shown, text) {
+function showLabel(shown, text, bad) {
   // The button has the text in its name.
-  Object.assign(shown, { textContent: text, className: 'xterm-decoration match label', ariaHidden: 'true' })
+  Object.assign(shown, { textContent: text, className: `xterm-decoration match label${bad ? ' bad' : ''}`, ariaHidden: 'true' })
 }

@@ -78,7 +78,7 @@ export class Groups {
       }
       const hidden = this.#hidden
       if (mark?.ends) this.#end(mark)
-      if (hidden) this.#lookForError(line)
+      if (hidden) this.#lookForErrors(line)
       if (hidden || mark?.ends) {
         if (plain) yield this.#piece(plain)
         plain = ''
@@ -116,11 +116,12 @@ export class Groups {
     return mark?.begins && (this.#open.length >= maxOpen || this.#begun >= maxGroups) ? null : mark
   }
 
-  // lookForError remembers where the first hidden error is.
-  #lookForError(line) {
-    if (!this.firstError && line.length < maxMark && isError(plainText(line))) {
-      this.firstError = this.#open.filter(group => group.folded).map(group => group.id)
-    }
+  // lookForErrors remembers which folded groups hide an error, and where the first one is.
+  #lookForErrors(line) {
+    const folded = this.#open.filter(group => group.folded)
+    if (folded.every(group => group.hidesError) || line.length >= maxMark || !isError(plainText(line))) return
+    for (const group of folded) group.hidesError = true
+    this.firstError ??= folded.map(group => group.id)
   }
 
   // begin returns a new group. Once it has ended, it has lines, the number of those between the marks, and seconds, which

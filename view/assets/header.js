@@ -65,7 +65,7 @@ export class Header {
     if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream continues until a release
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
-    p.whole.hidden = p.findButton.hidden = unused
+    p.whole.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
     p.firstError.hidden = kindOf(row) !== 'failed' || !row.ended || !row.bytes || !!row.pty
     p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
     p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'

@@ -90,7 +90,7 @@ export class Live {
     if (!loaded) return
     this.#loaded.done = true
     this.#loaded.resolve()
-    if (this.#host.line() && !this.folds?.folded && !this.folds?.byUser) this.#reading.showLine()
+    if (this.#host.line() && !this.folds?.keepsPlace) this.#reading.showLine()
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.

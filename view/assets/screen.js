@@ -44,7 +44,7 @@ export class Screen {
     host.on(parts.reader, 'click', () => {
       const pressed = parts.reader.getAttribute('aria-pressed') !== 'true'
       parts.reader.setAttribute('aria-pressed', pressed)
-      if (this.xterm) this.xterm.options.screenReaderMode = pressed
+      this.showReader()
     })
     host.on(parts.gutter, 'keydown', event => {
       const page = this.xterm?.rows
@@ -84,7 +84,6 @@ export class Screen {
       cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
       linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5,
-      screenReaderMode: this.#parts.reader.getAttribute('aria-pressed') === 'true',
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
@@ -189,6 +188,13 @@ export class Screen {
     this.#parts.screen.classList.toggle('pty', !!pty)
     this.#parts.gutter.hidden = !!pty
     this.fit()
+  }
+
+  // showReader makes the rows readable for screen readers if the user wants that. They read all output that follows.
+  showReader() {
+    if (!this.xterm) return
+    this.xterm.options.screenReaderMode = this.#parts.reader.getAttribute('aria-pressed') === 'true'
+    this.xterm.refresh(0, this.xterm.rows - 1)
   }
 
   showTheme() {

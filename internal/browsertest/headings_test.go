@@ -1,0 +1,64 @@
+// Headings of groups for the keyboard and for screen readers.
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/stretchr/testify/require"
+)
+
+// Arrow keys move the focus from one heading to the next, also to those out of view.
+func testHeadingKeys(t *testing.T, b visitor) {
+	var output strings.Builder
+	for _, name := range []string{"One", "Two", "Three"} {
+		fmt.Fprintf(&output, "::group::%s\n%s::endgroup::\n", name, strings.Repeat(strings.ToLower(name)+"\n", 100))
+	}
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(output.String()+"end\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	press := func(key string) {
+		eval[bool](p, fmt.Sprintf(`el.shadowRoot.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, cancelable: true })) || true`, key))
+	}
+	focused := func(name string) {
+		p.until(fmt.Sprintf(`el.shadowRoot.activeElement?.ariaLabel?.startsWith(%q)`, name+","))
+	}
+	p.until(`el.row?.ended && el.text.endsWith('end\n')`)
+	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+	press("Home")
+	p.until(headingOf("One"))
+	eval[bool](p, `(`+headingOf("One")+`.focus(), true)`)
+	for _, step := range []string{"ArrowUp One", "ArrowDown Two", "ArrowDown Three", "ArrowDown Three", "ArrowUp Two", "ArrowUp One"} {
+		key, name, _ := strings.Cut(step, " ")
+		press(key)
+		focused(name)
+		p.until(fmt.Sprintf(`part('.xterm-rows').innerText.includes('▾ %s')`, name))
+	}
+	eval[bool](p, `(`+headingOf("One")+`.click(), true)`)
+	p.until(`el.text.startsWith('▸ One\n▾ Two\n')`)
+	focused("One")
+	press("ArrowDown") // to a heading in view
+	focused("Two")
+	p.requireQuiet()
+}
+
+// Screen readers find the button of a heading in its row. They read new output out, but not what was there before a fold.
+func testHeadingsRead(t *testing.T, b visitor) {
+	texts := make(chan string, 1)
+	texts <- "before\n::group::Install\nnpm ci\n::endgroup::\n::group::Build\nbuilt\n::endgroup::\nafter\n"
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	p.until(`el.text.endsWith('after\n')`)
+	eval[bool](p, `(part('.reader').click(), true)`)
+	const owned = `[...el.shadowRoot.querySelectorAll('.xterm-accessibility-tree > [aria-owns]')].map(row =>
+		row.textContent + ': ' + el.shadowRoot.getElementById(row.getAttribute('aria-owns')).ariaLabel).join()`
+	p.until(owned + ` === '▾ Install: Install, 1 line,▾ Build: Build, 1 line'`)
+	eval[bool](p, `(`+headingOf("Install")+`.click(), true)`)
+	p.until(owned + ` === '▸ Install: Install, 1 line,▾ Build: Build, 1 line'`)
+	require.Empty(t, eval[string](p, `part('.live-region').textContent`))
+	texts <- "new\n"
+	p.until(`part('.live-region').textContent.includes('new') && !part('.live-region').textContent.includes('built')`)
+	close(texts)
+	p.requireQuiet()
+}

@@ -1,0 +1,130 @@
+// The headings of groups on the screen: their buttons, how long the groups were, and their extents beside the output.
+import { bisect } from './bisect.js'
+import { showExtents } from './extents.js'
+import { GroupTimes } from './grouptimes.js'
+import { InView } from './inview.js'
+import { duration, element } from './text.js'
+
+export class Headings {
+  all = [] // the groups with a heading on the screen, each with the marker of its row
+  next = null // the id of the group whose heading gets the focus when it is shown
+  #gutter
+  #screen
+  #host
+  #isFolded
+  #fold
+  #times // of groups
+
+  // constructor takes functions that report whether the group with an id is folded, and that fold or unfold it.
+  constructor(gutter, screen, host, isFolded, fold) {
+    this.#gutter = gutter
+    this.#screen = screen
+    this.#host = host
+    this.#isFolded = isFolded
+    this.#fold = fold
+  }
+
+  // open makes the headings on a new screen buttons.
+  open() {
+    const inView = new InView(this.#screen.xterm, (first, last) => this.#decorations(first, last))
+    this.#times = new GroupTimes(this.#screen, this.#host, () => inView.draw())
+  }
+
+  // close forgets the output.
+  close() {
+    this.all = []
+    this.#gutter.style.background = this.#gutter.dataset.groups = ''
+  }
+
+  // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
+  // extents of the groups in these rows.
+  #decorations(first, last) {
+    const { xterm, numbers } = this.#screen
+    const { cols, buffer: { active } } = xterm
+    const focused = this.next ?? xterm.element.getRootNode().activeElement?.dataset.group
+    const inView = numbers.inView()
+    const extents = []
+    let next = bisect(this.all, ({ marker }) => marker.line >= first)
+    const above = this.all[next - 1], at = above ? numbers.of(above.marker.line) : 0
+    for (let group = above; group; group = group.parent) {
+      extents.push(extentOf(group, at && at - above.line + group.line))
+    }
+    const found = [], owned = []
+    for (; this.all[next]?.marker.line <= last; next++) {
+      const group = this.all[next], { id, marker: { line: row } } = group
+      const number = inView[row - first] || 0
+      extents.push(extentOf(group, number))
+      const text = [group.hidesError && 'error', this.#lengthOf(group, number)].filter(Boolean).join(', ')
+      const name = text ? `${group.title}, ${text}` : group.title
+      found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, row, name, id, id === focused) })
+      owned[row - first] = `heading-${row}`
+      if (!text || columnsOf(active.getLine(row)) + text.length + 2 > cols) continue
+      found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text, group.hidesError) })
+    }
+    showExtents(this.#gutter, numbers.of(first), inView, extents)
+    const read = xterm.element.querySelectorAll('.xterm-accessibility-tree > *') // the rows as screen readers read them
+    read.forEach((row, i) => owned[i] ? row.setAttribute('aria-owns', owned[i]) : row.removeAttribute('aria-owns'))
+    return found
+  }
+
+  // lengthOf says how long a group was, in time or else in lines, once it has ended. number is that of its heading.
+  #lengthOf({ lines, seconds }, number) {
+    if (lines === undefined) return ''
+    if (Number.isNaN(seconds)) seconds = number && this.#times.secondsOf(number, number + lines + 1) || NaN // 0 says little
+    if (seconds >= 60) return duration(seconds * 1000)
+    return seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`
+  }
+
+  // showButton shows the button of a heading, which folds or unfolds its group.
+  #showButton(shown, row, name, id, focused) {
+    if (shown.firstChild) return
+    const button = element('button', {
+      type: 'button', id: `heading-${row}`, class: 'heading', 'aria-label': name, 'aria-expanded': !this.#isFolded(id),
+      onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
+      onkeydown: event => {
+        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+        if (!step && !/^(?:Page|Home|End)/.test(event.key)) return
+        event.preventDefault()
+        if (step) this.#focus(id, step)
+        else this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event)) // which scrolls
+      },
+    })
+    button.dataset.group = id
+    shown.append(button)
+    if (!focused || shown.getRootNode().activeElement !== this.#screen.xterm.textarea) return
+    this.next = null
+    button.focus({ preventScroll: true })
+  }
+
+  // focus gives the focus to the heading a number of headings from that of a group, and scrolls to it if it is out of view.
+  #focus(id, step) {
+    const next = this.all[this.all.findIndex(heading => heading.id === id) + step]
+    const { xterm } = this.#screen, { viewportY } = xterm.buffer.active, row = next?.marker.line
+    if (!(row >= 0)) return
+    this.#screen.leaveEnd()
+    if (row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
+    else {
+      this.next = next.id
+      xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
+    }
+  }
+
+  #buttonOf(id) {
+    return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
+  }
+}
+
+// extentOf returns the numbers of the first and the last line of a group whose heading has a number, or 0.
+function extentOf({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }
+
+// columnsOf returns how many columns of a row have text.
+function columnsOf(line) {
+  let columns = line.length
+  while (columns && !line.getCell(columns - 1).getCode() && line.getCell(columns - 1).getWidth()) columns--
+  return columns
+}
+
+function showLabel(shown, text, bad) {
+  // The button has the text in its name.
+  Object.assign(shown, { textContent: text, className: `xterm-decoration match label${bad ? ' bad' : ''}`, ariaHidden: 'true' })
+}

@@ -68,12 +68,11 @@ export class Live {
     if (failed && await this.folds?.openFirstError()) this.#reading.showLine()
     if (signal.aborted) return
     if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
-    try { // the number of the last line is that of all line ends, without the note about what is dropped
-      const response = await fetch(`${this.#host.src()}/text`, { signal })
-      const lines = response.ok ? 1 + await lineEnds(response.body) : 0
-      if (!signal.aborted && lines && !this.#reading.shown) this.#screen.numbers.set(this.#host.row().dropped ? lines - 1 : lines)
-      if (!signal.aborted) this.#reading.showCut()
-    } catch {} // no numbers without a connection
+    const { countLines } = await this.#host.load(signal) ?? {}
+    const lines = await countLines?.(`${this.#host.src()}/text`, signal)
+    if (signal.aborted || !lines) return
+    if (!this.#reading.shown) this.#screen.numbers.set(this.#host.row().dropped ? lines - 1 : lines) // without the note
+    this.#reading.showCut()
   }
 
   // showLoading shows how much of the output that existed at first has arrived. id is that of the last event.
@@ -153,14 +152,4 @@ export class Live {
       })
     })
   }
-}
-
-// lineEnds returns the number of line ends in a stream of bytes.
-async function lineEnds(stream) {
-  const reader = stream.getReader()
-  let count = 0
-  for (let read; !(read = await reader.read()).done;) {
-    for (let at = -1; (at = read.value.indexOf(10, at + 1)) >= 0;) count++
-  }
-  return count
 }

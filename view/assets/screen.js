@@ -46,12 +46,13 @@ export class Screen {
       parts.reader.setAttribute('aria-pressed', pressed)
       this.showReader()
     })
-    host.on(parts.gutter, 'keydown', event => {
+    host.on(parts.gutter, 'keydown', async event => {
       const page = this.xterm?.rows
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
       if (!step || !this.numbers?.known) return
       event.preventDefault()
-      this.#pick(step)
+      const { pickLine } = await host.load(host.signal()) ?? {}
+      if (this.numbers) pickLine?.(this, host, step)
     })
     host.on(parts.screen, 'scroll', () => this.#showCut())
     for (const type of ['wheel', 'touchstart', 'pointerdown'])
@@ -274,22 +275,6 @@ export class Screen {
     gutter.setAttribute('aria-valuenow', number)
     gutter.setAttribute('aria-valuemax', this.numbers.last)
     gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
-  }
-
-  // pick links to the line a number of lines from the linked one, or else to the first line in view. If it is left out,
-  // the next line is linked.
-  #pick(step) {
-    const { numbers } = this, buffer = this.xterm.buffer.active
-    const linked = Number(this.#host.line()), last = this.#host.shown()?.history.lines ?? numbers.last
-    let number = numbers.of(buffer.viewportY)
-    if (linked || !Number.isFinite(step)) number = Math.min(Math.max(1, linked + step), last)
-    const row = numbers.rowOf(number)
-    if (row >= 0 && numbers.of(row) !== number) {
-      let next = row + 1
-      while (step > 0 && buffer.getLine(next)?.isWrapped) next++
-      number = numbers.of(step > 0 ? next : row)
-    }
-    if (number) this.#host.pick(number)
   }
 
   unmark() {

@@ -1,0 +1,17 @@
+// Links to lines by the keyboard.
+
+// pickLine links to the line a number of lines from the linked one, or else to the first line in view. If it is left out,
+// the next line is linked.
+export function pickLine({ numbers, xterm }, host, step) {
+  const buffer = xterm.buffer.active
+  const linked = Number(host.line()), last = host.shown()?.history.lines ?? numbers.last
+  let number = numbers.of(buffer.viewportY)
+  if (linked || !Number.isFinite(step)) number = Math.min(Math.max(1, linked + step), last)
+  const row = numbers.rowOf(number)
+  if (row >= 0 && numbers.of(row) !== number) {
+    let next = row + 1
+    while (step > 0 && buffer.getLine(next)?.isWrapped) next++
+    number = numbers.of(step > 0 ? next : row)
+  }
+  if (number) host.pick(number)
+}

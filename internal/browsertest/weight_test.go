@@ -93,8 +93,7 @@ func testWeight(t *testing.T, b visitor) {
 		second, bytes, _ := m.take()
 		t.Log(second, bytes)
 		for _, request := range second {
-			if strings.Contains(request, ".") { // a browser may load the icon later
-				require.NotContains(t, first, request)
+			if strings.Contains(request, ".") { // a browser may load the icon later, or again if the first window was closed before
 				require.Equal(t, "icon.svg", request)
 			}
 		}

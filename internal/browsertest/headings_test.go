@@ -43,6 +43,21 @@ func testHeadingKeys(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// An error near the start of what the screen keeps has its colour, although that start is within a line.
+func testErrorAfterCutLine(t *testing.T, b visitor) {
+	texts := make(chan string, 2)
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	texts <- strings.Repeat("x", 40_000) + "\nerror: bad\n"
+	p.until(fmt.Sprintf(`%s === 'rgb(193, 33, 43)'`, styleIfShown("error: bad")))
+	texts <- strings.Repeat("ok\n", 10_000+eval[int](p, `part('.xterm-rows').children.length`)-20) + "end\n"
+	p.until(`el.text.endsWith('end\n') && !el.text.includes('x'.repeat(9000))`)
+	eval[bool](p, `part('.xterm textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true, cancelable: true })) || true`)
+	p.until(fmt.Sprintf(`%s === 'rgb(193, 33, 43)'`, styleIfShown("error: bad")))
+	close(texts)
+	p.requireQuiet()
+}
+
 // Screen readers find the button of a heading in its row. They read new output out, but not what was there before a fold.
 func testHeadingsRead(t *testing.T, b visitor) {
 	texts := make(chan string, 1)

@@ -92,7 +92,9 @@ func testGroupExtents(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "ci")))
 	eval[bool](p, shadedAt)
+	p.until(`part('.message').textContent === 'No output yet.'`)
 	texts <- "before\n::group::Install\nnpm ci\n"
+	p.until(`part('.message').textContent === ''`)
 	p.until(shaded + ` === 'npm ci'`)
 	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(3*time.Second).UnixMilli()))
 	texts <- "added " + strings.Repeat("x", 300) + "\n::endgroup::\n"
@@ -135,6 +137,9 @@ func testGroupExtents(t *testing.T, b visitor) {
 	p.until(`el.following`)
 	press("Home", `el.shadowRoot.activeElement`)
 	p.until(`!el.following`)
+	p.until(headingOf("Inner") + `.ariaLabel === 'Inner, in Outer, 1 s'`)
+	press("Escape", `part('.gutter')`)
+	p.until(`!part('.marked') && !el.hasAttribute('line') && !location.hash`)
 	close(texts)
 	p.requireQuiet()
 }
@@ -234,8 +239,8 @@ func contrast(text string) string {
 			return 0.2126 * r + 0.7152 * g + 0.0722 * b
 		}
 		const span = %s
-		const back = getComputedStyle(part('.box')).backgroundColor
-		const [low, high] = [luminance(back), luminance(back, getComputedStyle(span).color)].sort((a, b) => a - b)
+		const backs = [getComputedStyle(part('.box')).backgroundColor, getComputedStyle(span).backgroundColor]
+		const [low, high] = [luminance(...backs), luminance(...backs, getComputedStyle(span).color)].sort((a, b) => a - b)
 		return (high + 0.05) / (low + 0.05)
 	})()`, spanOf(text))
 }
@@ -280,6 +285,17 @@ func testErrorColours(t *testing.T, b visitor) {
 		for _, text := range all {
 			require.GreaterOrEqual(t, eval[float64](p, contrast(text)), 4.5, "%s, %s", text, theme)
 		}
+		for i := range 8 { // also in a linked line
+			eval[bool](p, fmt.Sprintf(`(el.setAttribute('line', %d), true)`, 4+i))
+			p.until(fmt.Sprintf(`%s?.startsWith('dim%d') && getComputedStyle(%s).backgroundColor !== 'rgba(0, 0, 0, 0)'`, marked, i, spanOf(fmt.Sprint("dim", i))))
+			for _, text := range []string{"dim", "bright"} {
+				if text = fmt.Sprint(text, i); eval[bool](p, "!!"+spanOf(text)) { // it may have the same colour as that before it
+					require.GreaterOrEqual(t, eval[float64](p, contrast(text)), 4.5, "%s, marked, %s", text, theme)
+				}
+			}
+		}
+		eval[bool](p, `(el.removeAttribute('line'), true)`)
+		p.until(`!part('.marked')`)
 	}
 	close(texts)
 	p.requireQuiet()

@@ -146,7 +146,7 @@ func testKeys(t *testing.T, b visitor) {
 		eval[bool](p, fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
 			{ key: %q, ctrlKey: %t, bubbles: true, composed: true, cancelable: true })) || true`, key, control))
 	}
-	for command, want := range map[string]string{"few": "1 of 3", "many": "1 of 3,000"} {
+	for command, want := range map[string]string{"few": `^1 of 3$`, "many": `^2,9\d\d of 3,000$`} { // the first one in view
 		terminal := v.create(t, command)
 		<-terminal.Done()
 		p.until(fmt.Sprintf(`!!document.querySelector('nav a[href="#%s"]')`, v.key(terminal)))
@@ -156,7 +156,7 @@ func testKeys(t *testing.T, b visitor) {
 		press("f", true)
 		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
 		eval[bool](p, `(part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
-		p.until(fmt.Sprintf(`part('.count').textContent === %q`, want))
+		p.until(fmt.Sprintf(`/%s/.test(part('.count').textContent)`, want))
 	}
 	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
 	for _, step := range []struct {

@@ -404,7 +404,7 @@ func testKeyboard(t *testing.T, b *browser) {
 		"Skip to the terminal", "1 running", "Follow the newest", "Notify of ends", "Filter the commands", "session-1",
 		"serverunning", "Screen reader", "Find", "More", "Full screen", "Stop", "Link to a line", "Output",
 	}, order)
-	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body'), '::after').boxShadow`), "the focus is seen")
+	require.Equal(t, "solid", eval[string](p, `getComputedStyle(part('.body'), '::after').outlineStyle`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
 	p.press(kb.PageUp)
 	p.until("!el.following && visible(part('.to-end'))")
@@ -416,6 +416,7 @@ func testKeyboard(t *testing.T, b *browser) {
 	p.until(`visible(part('.find'))`)
 	require.Equal(t, "Find in the output", p.focused())
 	require.Equal(t, "auto", eval[string](p, `getComputedStyle(part('.find input')).outlineStyle === 'none' ? 'none' : 'auto'`), "the focus is seen")
+	p.until(`part('.xterm-rows').firstChild.textContent.startsWith('a needle')`) // the bar moves nothing
 	p.press("needle")
 	p.until(`part('.count').textContent === '1 of 2'`)
 	p.press(kb.Enter)
@@ -536,6 +537,7 @@ func testNames(t *testing.T, b *browser) {
 		return matchMedia('(forced-colors: active)').matches && getComputedStyle(row).outlineStyle === 'solid' && seen(back(dot)) &&
 			seen(getComputedStyle(part('.state'), '::before').backgroundColor) && seen(getComputedStyle(chip, '::before').backgroundColor)
 	})()`), "the current row and the dots are seen in forced colours")
+	require.Equal(t, "none", eval[string](p, `getComputedStyle(part('.xterm')).forcedColorAdjust`), "the cursor, the selection and matches are seen, too")
 	p.run(look("light", 1000, 700, 1))
 	p.click(".tools button:nth-child(1)") // visible only when focused
 	eval[bool](p, `(part('.reader').click(), true)`)

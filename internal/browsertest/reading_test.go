@@ -57,7 +57,7 @@ func testFinding(t *testing.T, b *browser) {
 	<-many.Done()
 	p := b.open(t, v.url, look("light", 1100, 700, 1))
 	p.until(`document.querySelectorAll('nav a').length === 2`)
-	for terminal, want := range map[string]string{v.key(few): "1 of 3", v.key(many): "1 of 3,000"} {
+	for terminal, want := range map[string]string{v.key(few): `^1 of 3$`, v.key(many): `^2,9\d\d of 3,000$`} { // the first one in view
 		eval[string](p, fmt.Sprintf(`location.hash = %q`, terminal))
 		p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && el.text.includes('needle') && el.row?.ended > 0`, terminal))
 		eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
@@ -65,7 +65,7 @@ func testFinding(t *testing.T, b *browser) {
 		p.until(`part('.find input').checkVisibility() && el.shadowRoot.activeElement === part('.find input')`)
 		eval[bool](p, `(part('.find input').value = '', true)`)
 		p.press("needle")
-		p.until(fmt.Sprintf(`part('.count').textContent === %q`, want))
+		p.until(fmt.Sprintf(`/%s/.test(part('.count').textContent)`, want))
 		p.press(kb.Escape)
 	}
 	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)

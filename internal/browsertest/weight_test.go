@@ -93,7 +93,7 @@ func testWeight(t *testing.T, b visitor) {
 		second, bytes, _ := m.take()
 		t.Log(second, bytes)
 		for _, request := range second {
-			if strings.Contains(request, ".") { // a browser may load the icon later, or again if the first window was closed before
+			if strings.Contains(request, ".") { // a browser may load the icon later, or again if its load was cut off
 				require.Equal(t, "icon.svg", request)
 			}
 		}

@@ -7,7 +7,7 @@
 // 24rem. The user can type while the screen has the focus and row.input is true.
 //
 // Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
-// the number of a line; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
+// the number of a line, or with 0 if none is linked any more; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
 
 import { Copying } from './copying.js'
 import { FindBar } from './findbar.js'
@@ -124,7 +124,7 @@ class AcpTerminal extends HTMLElement {
       on, stopped: stopped.signal, // until the element is removed
       row: () => this.row, src: () => this.getAttribute('src'), line: () => this.getAttribute('line'), dark: () => this.#dark,
       signal: () => this.#connection?.signal, // of the current connection
-      online: () => this.#online, missed: () => this.#live.missed, typing: () => this.#input.typing,
+      online: () => this.#online, missed: () => this.#live.missed, written: () => this.#live.written, typing: () => this.#input.typing,
       say: (...note) => this.#say(...note), load: signal => this.#load(signal), later: () => this.#later,
       connect: () => this.#connect(),
       reload: () => { // reads the output again
@@ -134,7 +134,8 @@ class AcpTerminal extends HTMLElement {
       loaded: () => this.#live.loaded, folds: () => this.#live.folds, times: () => this.#live.times,
       shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), keepSize: () => this.#input.keepSize(),
       pick: number => {
-        this.setAttribute('line', number)
+        if (number) this.setAttribute('line', number)
+        else this.removeAttribute('line')
         this.dispatchEvent(new CustomEvent('line', { detail: number }))
       },
     }

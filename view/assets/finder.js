@@ -31,7 +31,7 @@ export class Finder {
       this.#showCount()
       return false
     }
-    let next = incremental ? Math.max(search.active, 0) : search.active < 0 ? backwards ? search.count - 1 : 0
+    let next = incremental ? search.active < 0 ? search.nearest : search.active : search.active < 0 ? backwards ? search.count - 1 : 0
       : search.active + (backwards ? -1 : 1)
     if (history && !(next >= 0 && next < search.count)) {
       next = (this.#before + next + total) % total

@@ -63,6 +63,9 @@ export class Header {
     }
     p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
     if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream continues until a release
+    const waits = !row.ended && !row.bytes && !row.pty && !this.#host.written()
+    if (waits) p.message.textContent = 'No output yet.'
+    p.message.classList.toggle('waiting', waits)
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused || row.ended && !row.bytes

@@ -14,6 +14,7 @@ export class Headings {
   #isFolded
   #fold
   #times // of groups
+  #kept = null // the id of the group whose heading had the focus, until its button is made again
 
   // constructor takes functions that report whether the group with an id is folded, and that fold or unfold it.
   constructor(gutter, screen, host, isFolded, fold) {
@@ -41,7 +42,8 @@ export class Headings {
   #decorations(first, last) {
     const { xterm, numbers } = this.#screen
     const { cols, buffer: { active } } = xterm
-    const focused = this.next ?? xterm.element.getRootNode().activeElement?.dataset.group
+    this.#kept = xterm.element.getRootNode().activeElement?.dataset.group ?? this.#kept
+    const focused = this.next ?? this.#kept
     const inView = numbers.inView()
     const extents = []
     let next = bisect(this.all, ({ marker }) => marker.line >= first)
@@ -55,12 +57,13 @@ export class Headings {
       const number = inView[row - first] || 0
       extents.push(extentOf(group, number))
       const text = [group.hidesError && 'error', this.#lengthOf(group, number)].filter(Boolean).join(', ')
-      const name = text ? `${group.title}, ${text}` : group.title
+      const name = [group.title, group.parent && `in ${group.parent.title}`, text].filter(Boolean).join(', ')
       found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, row, name, id, id === focused) })
       owned[row - first] = `heading-${row}`
       if (!text || columnsOf(active.getLine(row)) + text.length + 2 > cols) continue
       found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text, group.hidesError) })
     }
+    if (!found.some(({ id }) => id === this.#kept)) this.#kept = null
     showExtents(this.#gutter, numbers.of(first), inView, extents)
     const read = xterm.element.querySelectorAll('.xterm-accessibility-tree > *') // the rows as screen readers read them
     read.forEach((row, i) => owned[i] ? row.setAttribute('aria-owns', owned[i]) : row.removeAttribute('aria-owns'))
@@ -91,9 +94,9 @@ export class Headings {
     })
     button.dataset.group = id
     shown.append(button)
-    if (!focused || shown.getRootNode().activeElement !== this.#screen.xterm.textarea) return
-    this.next = null
-    button.focus({ preventScroll: true })
+    if (!focused) return
+    this.next = this.#kept = null
+    if (shown.getRootNode().activeElement === this.#screen.xterm.textarea) button.focus({ preventScroll: true })
   }
 
   // focus gives the focus to the heading a number of headings from that of a group, and scrolls to it if it is out of view.

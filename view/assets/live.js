@@ -8,6 +8,7 @@ const slice = 4096 // characters for a PTY that xterm.js receives at once, so th
 
 export class Live {
   missed = 0 // skipped bytes
+  written = false // output has been written
   times = null // of the lines, once the user has asked for them
   end = -1 // offset of the end of the output on the screen, or -1 while it is being written
   folds = null // once some output has had marks of groups
@@ -15,7 +16,6 @@ export class Live {
   #screen
   #reading
   #host
-  #written = false // output has been written
   #begun = '' // the end of an unfinished line
   #tinted = false // lines that tell of errors have colours
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
@@ -47,7 +47,7 @@ export class Live {
     this.times?.close()
     this.end = -1
     this.missed = this.#toLoad = 0
-    this.#written = this.#tinted = false
+    this.written = this.#tinted = false
     this.#begun = ''
     this.#loaded.resolve()
     this.#loaded = Promise.withResolvers()
@@ -124,15 +124,16 @@ export class Live {
       this.missed += missed
       // Earlier output may end within an escape sequence or a colour, so both are reset.
       const bol = xterm.buffer.active.cursorX ? '\r\n' : ''
-      const kept = this.#written || missed > (this.#host.row()?.dropped ?? 0) + 3
-      const reason = this.#written ? 'the output was faster than this page'
+      const kept = this.written || missed > (this.#host.row()?.dropped ?? 0) + 3
+      const reason = this.written ? 'the output was faster than this page'
         : kept ? 'Earlier has what is kept' : 'it is not kept'
       this.#reading.gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       lead = `\x18\x1b\\\x1b[0m${this.#host.row()?.pty ? '' : note}` // on a PTY the note would spoil the screen
       this.folds?.reset()
     }
-    this.#written = true
+    this.written = true
+    this.#parts.message.textContent = ''
     const end = text.lastIndexOf('\n') + 1
     this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(-40)
     await new Promise(resolve => {

@@ -197,7 +197,7 @@ function open(key, line) {
 
 function makeTerminal() {
   const terminal = document.createElement('acp-terminal')
-  terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}:L${detail}`))
+  terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}${detail ? `:L${detail}` : ''}`))
   terminal.addEventListener('connection', event => {
     if (part('connection').checkVisibility()) event.preventDefault() // shown above the list, not twice
     sayConnection('terminal', { lost: 'lost', busy: 'busy' }[event.detail])

@@ -5,7 +5,7 @@ import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
 import { openStyled } from './styles.js'
-import { themes } from './themes.js'
+import { markColor, themes } from './themes.js'
 
 // kinds are the options of xterm.js that differ between commands with and without a PTY.
 const kinds = {
@@ -49,6 +49,7 @@ export class Screen {
     host.on(parts.gutter, 'keydown', async event => {
       const page = this.xterm?.rows
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
+      if (event.key === 'Escape' && host.line()) host.pick(0)
       if (!step || !this.numbers?.known) return
       event.preventDefault()
       const { pickLine } = await host.load(host.signal()) ?? {}
@@ -201,6 +202,7 @@ export class Screen {
   showTheme() {
     if (!this.xterm) return
     this.xterm.options.theme = themes(this.#host.dark(), this.#host.row()?.pty)
+    if (this.#marked) this.mark(this.#marked.marker.line)
   }
 
   // fit fits the screen to its pane. A screen at the end stays there.
@@ -211,14 +213,17 @@ export class Screen {
     const appears = !this.#visible && screen.clientHeight > 0
     this.#visible = screen.clientHeight > 0
     const font = this.#host.keepSize()
-    const selection = this.xterm.getSelectionPosition(), { cols } = this.xterm
+    const selection = this.xterm.getSelectionPosition(), { cols, buffer: { active: { viewportY } } } = this.xterm
     const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
     this.#showCut()
     wrap.hidden = !narrow || screen.classList.contains('unused')
     // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.
     if (selection && this.xterm.cols === cols) this.select(selection)
     this.numbers?.fit()
-    if (!following || this.#host.shown()) return
+    if (!following || this.#host.shown()) {
+      if (this.xterm.cols === cols) this.xterm.scrollToLine(viewportY) // xterm.js keeps the last row instead of the first one
+      return
+    }
     this.xterm.scrollToBottom()
     if (appears) this.#stayAtEnd(this.xterm)
   }
@@ -268,12 +273,13 @@ export class Screen {
     while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
     this.unmark()
     const marker = markerAt(xterm, row)
-    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1 })
+    const backgroundColor = markColor(this.#host.dark())
+    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1, backgroundColor })
     mark?.onRender(shown => shown.classList.add('marked'))
     this.#marked = mark
     const { gutter } = this.#parts, number = this.numbers.of(row)
     gutter.setAttribute('aria-valuenow', number)
-    gutter.setAttribute('aria-valuemax', this.numbers.last)
+    gutter.setAttribute('aria-valuemax', this.#host.shown()?.history.lines ?? this.numbers.last)
     gutter.setAttribute('aria-valuetext', `${number}: ${xterm.buffer.active.getLine(row).translateToString(true)}`)
   }
 

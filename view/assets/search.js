@@ -68,6 +68,12 @@ export class Search {
 
   get count() { return this.#matches.length }
 
+  // nearest is the index of the first match in view or below, or else of the last one, or -1.
+  get nearest() {
+    const { viewportY } = this.#xterm.buffer.active
+    return Math.min(bisect(this.#matches, ({ y }) => y >= viewportY), this.count - 1)
+  }
+
   // set finds a pattern. The match at the place of the active one, or the next, becomes the active one.
   set(pattern) {
     if (String(pattern) === String(this.#pattern)) return

@@ -68,13 +68,12 @@ export function tone(row) {
   if (!row.ended) return row.state === 'stopping' ? 'stopping' : 'running'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
   if (row.state === 'released' || row.state === 'unknown') return 'ended'
-  if (row.state === 'failed' || row.state === 'connection lost') return 'bad'
+  if (['failed', 'timed out', 'connection lost'].includes(row.state)) return 'bad'
   return row.state === 'denied' ? 'denied' : 'stopped'
 }
 
 // kindOf returns the kind of a row for the list's filter: "running", "failed", "denied", "stopped" or "done".
 export function kindOf(row) {
-  if (row.state === 'timed out') return 'failed'
   return { running: 'running', stopping: 'running', bad: 'failed', denied: 'denied', stopped: 'stopped' }[tone(row)] ?? 'done'
 }
 

@@ -22,6 +22,9 @@ export function themes(dark, pty) {
   return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme
 }
 
+// markColor returns the background of a line that was jumped to.
+export const markColor = dark => dark ? '#28230f' : '#fff7d9'
+
 // searchColors returns the colours of matches, and of their places beside the scrollbar. The active one stands out.
 export const searchColors = dark => dark
   ? { other: { backgroundColor: '#5a4a12' }, active: { backgroundColor: '#ffb224', foregroundColor: '#0f141b' }, place: '#8a7120' }

@@ -11,7 +11,7 @@ export function tint(xterm, dark) {
     const buffer = xterm.buffer.active
     const rows = []
     let begin = first // of a line, which may begin above
-    while (first - begin < 50 && buffer.getLine(begin)?.isWrapped) begin--
+    while (begin > 0 && first - begin < 50 && buffer.getLine(begin).isWrapped) begin--
     for (let row = begin, color = ''; row <= last; row++) {
       const line = buffer.getLine(row)
       if (!line) break

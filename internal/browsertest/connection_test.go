@@ -120,6 +120,7 @@ func testFrozen(t *testing.T, b visitor) {
 	through.freeze(true)
 	texts <- "two\n"
 	p.until(`document.getElementById('connection').textContent.includes('lost') && 'offline' in part('.box').dataset`)
+	p.until(`document.body.classList.contains('offline')`) // the list, too
 	require.Equal(t, "", eval[string](p, `part('.note').textContent`), "it is said once")
 	require.True(t, eval[bool](p, `part('.stop').disabled && 'offline' in part('.box').dataset`))
 	numbers := eval[string](p, `part('.numbers').innerText + document.querySelector('nav .meta').innerText`)

@@ -40,6 +40,43 @@ func testHeadingKeys(t *testing.T, b visitor) {
 	focused("One")
 	press("ArrowDown") // to a heading in view
 	focused("Two")
+
+	// The output keeps the focus when the user gives it that, and scrolls.
+	const frames = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+	eval[bool](p, `(el.setAttribute('theme', 'dark'), `+frames+`)`) // draws all rows
+	top := eval[string](p, `part('.xterm-rows').firstChild.textContent`)
+	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+	press("ArrowDown")
+	p.until(fmt.Sprintf(`part('.xterm-rows').firstChild.textContent !== %q`, top))
+	eval[bool](p, frames)
+	require.Equal(t, "TEXTAREA", eval[string](p, `el.shadowRoot.activeElement?.tagName`))
+	p.requireQuiet()
+}
+
+// Find begins at the first match in view, also if groups unfold for it, and if the part on the screen has none.
+func testFindFromView(t *testing.T, b visitor) {
+	var folded, long strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&folded, "section_start:1:s%d[collapsed=true]\rSection %[1]d\n%sneedle\nsection_end:2:s%[1]d\r\n", i, strings.Repeat("hay\n", 20))
+	}
+	for i := range 30_000 {
+		long.WriteString(map[bool]string{true: "needle\n", false: "hay\n"}[i > 15_000 && i < 16_000])
+	}
+	v := serve(t, made(t, acptermtest.Commands{"folded": acptermtest.Print(folded.String(), 0), "long": acptermtest.Print(long.String(), 0)}), nil)
+	find := func(p tab) {
+		eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
+	}
+	p := b.visit(t, v.only(v.create(t, "folded")))
+	p.until(`el.row?.ended && el.text.endsWith('▸ Section 49\n')`)
+	eval[bool](p, `part('.xterm textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true, cancelable: true })) || true`)
+	p.until(headingOf("Section 0"))
+	find(p)
+	p.until(`part('.count').textContent === '1 of 50' && part('.xterm-rows').innerText.includes('Section 0\n')`)
+	p.end()
+	p = b.visit(t, v.only(v.createLong(t, "long"))+"#L100")
+	p.until(marked + ` === 'hay' && el.row?.ended`)
+	find(p)
+	p.until(`part('.count').textContent === '1 of 999'`)
 	p.requireQuiet()
 }
 

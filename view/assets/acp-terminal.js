@@ -224,12 +224,13 @@ class AcpTerminal extends HTMLElement {
         this.#setOnline(state === 'open')
         if (state === 'gone' || state === 'forbidden' || state === 'impossible') this.#setUnknown()
         const elsewhere = !this.dispatchEvent(new CustomEvent('connection', { detail: state, cancelable: true }))
-        const text = elsewhere && (state === 'lost' || state === 'busy') ? '' : {
+        const text = {
           lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
           impossible: `The terminal cannot be shown: ${reason}`,
         }[state] ?? ''
-        if (text !== noted) this.#say(text, signal) // a note about something else stays, also while retries fail
+        // A note about something else stays while retries fail.
+        if (text !== noted) this.#say(elsewhere && (state === 'lost' || state === 'busy') ? '' : text, signal)
         noted = text
       },
     })

@@ -47,6 +47,7 @@ export class FindBar {
     this.#screen.leaveEnd()
     const signal = this.#host.signal()
     const finder = await this.#loadFinder(signal)
+    if (incremental && text !== this.#parts.findText.value) return false // the user has typed more
     return !!finder && finder.find(text, backwards, incremental)
   }
 

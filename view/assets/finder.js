@@ -8,6 +8,7 @@ export class Finder {
   #search
   #bar // { findText, findCount, findCase, findWord, findRegex }
   #output
+  #pattern = null // of the last search
   #before = 0 // matches before the screen, or NaN while they are counted
   #closed = false
 
@@ -21,24 +22,25 @@ export class Finder {
   // whether a match exists.
   async find(text, backwards, incremental) {
     const search = this.#search
-    const pattern = this.#patternOf(text)
+    const pattern = this.#pattern = this.#patternOf(text)
     search.set(pattern)
     this.#before = 0
     const history = pattern && this.#output.partial() ? await this.#count(pattern) : null
-    if (this.#closed) return false
+    if (this.#closed || this.#pattern !== pattern) return false
     const total = history?.count(pattern) ?? search.count
     if (!pattern || !total) {
       this.#showCount()
       return false
     }
-    let next = incremental ? search.active < 0 ? search.nearest : search.active : search.active < 0 ? backwards ? search.count - 1 : 0
+    const near = search.active >= 0 ? search.active : this.#output.shown() ? search.next : Math.min(search.next, search.count - 1)
+    let next = incremental ? near : search.active < 0 ? backwards ? search.count - 1 : 0
       : search.active + (backwards ? -1 : 1)
     if (history && !(next >= 0 && next < search.count)) {
       next = (this.#before + next + total) % total
       if (!this.#covers(next, total)) await this.#output.show(history, history.sectionOf(pattern, next) + 1)
       next -= this.#matchesBefore(history, pattern)
     }
-    if (this.#closed) return false
+    if (this.#closed || this.#pattern !== pattern) return false
     if (search.count) search.show((next + search.count) % search.count)
     this.#before = history ? this.#matchesBefore(history, pattern) : 0
     this.#showCount()

@@ -143,7 +143,14 @@ export class Folds {
   async unfold(ids = [...this.#folded]) {
     let some = false
     for (const id of ids) some = this.#folded.delete(id) || some
-    if (some) await this.#host.reload()
+    if (!some) return
+    const { xterm, numbers, following } = this.#screen
+    const top = following ? 0 : numbers.of(xterm.buffer.active.viewportY)
+    await this.#host.reload()
+    const row = top && this.#screen.numbers ? this.#screen.numbers.rowOf(top) : -1 // no numbers once the element is removed
+    if (row < 0) return
+    this.#screen.leaveEnd()
+    this.#screen.xterm.scrollToLine(row)
   }
 
   // unfoldFirstError unfolds the groups that hide the first error.

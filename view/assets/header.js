@@ -102,6 +102,7 @@ export class Header {
     const p = this.#parts
     p.box.dataset.tone = tone(row)
     p.state.textContent = outcome(row)
+    if (p.message.classList.contains('waiting')) p.message.textContent = ''
     this.showNumbers()
   }
 

@@ -14,7 +14,7 @@ export class Headings {
   #isFolded
   #fold
   #times // of groups
-  #kept = null // the id of the group whose heading had the focus, until its button is made again
+  #kept = null // the id of the group whose heading has the focus, or had it before its button was made again
 
   // constructor takes functions that report whether the group with an id is folded, and that fold or unfold it.
   constructor(gutter, screen, host, isFolded, fold) {
@@ -38,11 +38,13 @@ export class Headings {
   }
 
   // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
-  // extents of the groups in these rows.
+  // extents of the groups in these rows, and makes each button part of its row for screen readers.
   #decorations(first, last) {
     const { xterm, numbers } = this.#screen
     const { cols, buffer: { active } } = xterm
-    this.#kept = xterm.element.getRootNode().activeElement?.dataset.group ?? this.#kept
+    const { activeElement } = xterm.element.getRootNode()
+    if (activeElement?.dataset.group) this.#kept = activeElement.dataset.group
+    else if (activeElement !== xterm.textarea || this.#buttonOf(this.#kept)) this.#kept = null // the user has moved it
     const focused = this.next ?? this.#kept
     const inView = numbers.inView()
     const extents = []
@@ -60,8 +62,10 @@ export class Headings {
       const name = [group.title, group.parent && `in ${group.parent.title}`, text].filter(Boolean).join(', ')
       found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, row, name, id, id === focused) })
       owned[row - first] = `heading-${row}`
-      if (!text || columnsOf(active.getLine(row)) + text.length + 2 > cols) continue
-      found.push({ row, x: cols - text.length - 1, width: text.length + 1, text, show: shown => showLabel(shown, text, group.hidesError) })
+      const room = cols - columnsOf(active.getLine(row)) - 2
+      const label = [text, group.hidesError && 'error'].find(label => label && label.length <= room)
+      if (!label) continue
+      found.push({ row, x: cols - label.length - 1, width: label.length + 1, label, show: shown => showLabel(shown, label, group.hidesError) })
     }
     if (!found.some(({ id }) => id === this.#kept)) this.#kept = null
     showExtents(this.#gutter, numbers.of(first), inView, extents)
@@ -85,11 +89,11 @@ export class Headings {
       type: 'button', id: `heading-${row}`, class: 'heading', 'aria-label': name, 'aria-expanded': !this.#isFolded(id),
       onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
       onkeydown: event => {
+        if (event.altKey || event.ctrlKey || event.metaKey) return
         const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
         if (!step && !/^(?:Page|Home|End)/.test(event.key)) return
         event.preventDefault()
-        if (step) this.#focus(id, step)
-        else this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event)) // which scrolls
+        if (!step || !this.#focus(id, step)) this.#screen.xterm.textarea.dispatchEvent(new KeyboardEvent('keydown', event)) // which scrolls
       },
     })
     button.dataset.group = id
@@ -99,17 +103,19 @@ export class Headings {
     if (shown.getRootNode().activeElement === this.#screen.xterm.textarea) button.focus({ preventScroll: true })
   }
 
-  // focus gives the focus to the heading a number of headings from that of a group, and scrolls to it if it is out of view.
+  // focus gives the focus to the heading before or after that of a group, and scrolls to it if it is out of view. It
+  // reports whether there is one.
   #focus(id, step) {
     const next = this.all[this.all.findIndex(heading => heading.id === id) + step]
     const { xterm } = this.#screen, { viewportY } = xterm.buffer.active, row = next?.marker.line
-    if (!(row >= 0)) return
+    if (!(row >= 0)) return false
     this.#screen.leaveEnd()
     if (row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
     else {
       this.next = next.id
       xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
     }
+    return true
   }
 
   #buttonOf(id) {

@@ -1,7 +1,7 @@
 // Links to lines by the keyboard.
 
-// pickLine links to the line a number of lines from the linked one, or else to the first line in view. If it is left out,
-// the next line is linked.
+// pickLine links to the line a number of lines from the linked one, or else to the first line in view. It links to the next
+// line instead of one without a row, such as the mark of a group's end.
 export function pickLine({ numbers, xterm }, host, step) {
   const buffer = xterm.buffer.active
   const linked = Number(host.line()), last = host.shown()?.history.lines ?? numbers.last

@@ -5,7 +5,7 @@ import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
 import { openStyled } from './styles.js'
-import { markColor, themes } from './themes.js'
+import { themes } from './themes.js'
 
 // kinds are the options of xterm.js that differ between commands with and without a PTY.
 const kinds = {
@@ -49,7 +49,10 @@ export class Screen {
     host.on(parts.gutter, 'keydown', async event => {
       const page = this.xterm?.rows
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
-      if (event.key === 'Escape' && host.line()) host.pick(0)
+      if (event.key === 'Escape' && host.line()) {
+        event.stopPropagation() // which would close the find bar
+        host.pick(0)
+      }
       if (!step || !this.numbers?.known) return
       event.preventDefault()
       const { pickLine } = await host.load(host.signal()) ?? {}
@@ -85,7 +88,8 @@ export class Screen {
       ...kinds.pipe, // until the row is known
       cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
-      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5,
+      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.9, // 4.5 on a linked line
+     
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
@@ -192,7 +196,7 @@ export class Screen {
     this.fit()
   }
 
-  // showReader makes the rows readable for screen readers if the user wants that. They read all output that follows.
+  // showReader makes the rows readable for screen readers if the user wants that. Screen readers then read new output.
   showReader() {
     if (!this.xterm) return
     this.xterm.options.screenReaderMode = this.#parts.reader.getAttribute('aria-pressed') === 'true'
@@ -202,7 +206,6 @@ export class Screen {
   showTheme() {
     if (!this.xterm) return
     this.xterm.options.theme = themes(this.#host.dark(), this.#host.row()?.pty)
-    if (this.#marked) this.mark(this.#marked.marker.line)
   }
 
   // fit fits the screen to its pane. A screen at the end stays there.
@@ -219,6 +222,7 @@ export class Screen {
     wrap.hidden = !narrow || screen.classList.contains('unused')
     // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.
     if (selection && this.xterm.cols === cols) this.select(selection)
+    if (this.#marked?.marker.line >= 0 && this.xterm.cols !== cols) this.mark(this.#marked.marker.line)
     this.numbers?.fit()
     if (!following || this.#host.shown()) {
       if (this.xterm.cols === cols) this.xterm.scrollToLine(viewportY) // xterm.js keeps the last row instead of the first one
@@ -273,8 +277,7 @@ export class Screen {
     while (xterm.buffer.active.getLine(last + 1)?.isWrapped) last++
     this.unmark()
     const marker = markerAt(xterm, row)
-    const backgroundColor = markColor(this.#host.dark())
-    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1, backgroundColor })
+    const mark = marker && xterm.registerDecoration({ marker, width: xterm.cols, height: last - row + 1 })
     mark?.onRender(shown => shown.classList.add('marked'))
     this.#marked = mark
     const { gutter } = this.#parts, number = this.numbers.of(row)

@@ -68,10 +68,10 @@ export class Search {
 
   get count() { return this.#matches.length }
 
-  // nearest is the index of the first match in view or below, or else of the last one, or -1.
-  get nearest() {
+  // next is the index of the first match in view or below, or count if there is none.
+  get next() {
     const { viewportY } = this.#xterm.buffer.active
-    return Math.min(bisect(this.#matches, ({ y }) => y >= viewportY), this.count - 1)
+    return bisect(this.#matches, ({ y }) => y >= viewportY)
   }
 
   // set finds a pattern. The match at the place of the active one, or the next, becomes the active one.

@@ -11,5 +11,5 @@ terminal.addEventListener('status', ({ detail: row }) => {
 const wanted = () => /^#L(\d+)$/.exec(location.hash)?.[1]
 if (wanted()) terminal.setAttribute('line', wanted())
 addEventListener('hashchange', () => { if (wanted()) terminal.setAttribute('line', wanted()) })
-terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', detail ? `#L${detail}` : location.pathname))
+terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', detail ? `#L${detail}` : location.pathname + location.search))
 document.querySelector('main').append(terminal)

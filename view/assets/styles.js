@@ -27,7 +27,7 @@ const dim = /(xterm-dim ?{ ?color: ?)(#\w{6})80/g
 function sheetOf(root, placeholder) {
   const sheet = new CSSStyleSheet()
   root.adoptedStyleSheets.push(sheet)
-  return Object.defineProperty(placeholder, 'textContent', { set: css => sheet.replaceSync(css.replace(dim, '$1color-mix(in srgb,$2 25%,light-dark(#747474,#8f98a3))')) })
+  return Object.defineProperty(placeholder, 'textContent', { set: css => sheet.replaceSync(css.replace(dim, '$1color-mix(in srgb,$2 25%,light-dark(#727272,#8f98a3))')) })
 }
 
 function styled(made) {

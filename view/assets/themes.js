@@ -11,7 +11,7 @@ const onDark = {
 const onLight = {
   background: '#ffffff', foreground: '#24292f', cursor: '#ffffff', cursorAccent: '#24292f', selectionBackground: '#b6d6fb',
   black: '#24292f', red: '#c1212b', green: '#116329', yellow: '#7d4e00', blue: '#0550ae', magenta: '#7a35c9', cyan: '#136a75',
-  white: '#57606a', brightBlack: '#6e7781', brightRed: '#a40e26', brightGreen: '#1a7f37', brightYellow: '#8a5a00',
+  white: '#57606a', brightBlack: '#6b747e', brightRed: '#a40e26', brightGreen: '#1a7f37', brightYellow: '#8a5a00',
   brightBlue: '#0969da', brightMagenta: '#8250df', brightCyan: '#1b7c83', brightWhite: '#424a53',
   scrollbarSliderBackground: '#57606a44', scrollbarSliderHoverBackground: '#57606a77', scrollbarSliderActiveBackground: '#57606a99',
 }
@@ -21,9 +21,6 @@ export function themes(dark, pty) {
   const theme = dark ? onDark : onLight
   return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme
 }
-
-// markColor returns the background of a line that was jumped to.
-export const markColor = dark => dark ? '#28230f' : '#fff7d9'
 
 // searchColors returns the colours of matches, and of their places beside the scrollbar. The active one stands out.
 export const searchColors = dark => dark

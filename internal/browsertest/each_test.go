@@ -110,6 +110,7 @@ var inEach = []struct {
 	{"the group with the first error opens", testGroupOfFirstError, false},
 	{"without a connection groups stay as they are", testFoldOffline, false},
 	{"an error after a line that is cut off has its colour", testErrorAfterCutLine, false},
+	{"the focus scrolls nothing out of a small pane", testFocusInSmallPane, false},
 	{"find begins in view", testFindFromView, false},
 	{"arrow keys go from heading to heading", testHeadingKeys, false},
 	{"screen readers find headings in their rows, and read nothing out again", testHeadingsRead, false},

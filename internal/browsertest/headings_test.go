@@ -95,6 +95,18 @@ func testErrorAfterCutLine(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// The focus does not scroll the output out of a pane that has become smaller.
+func testFocusInSmallPane(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(strings.Repeat("line\n", 200)+"end\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	p.until(`el.row?.ended && el.text.endsWith('end\n')`)
+	p.resize(500, 300)
+	p.until(`part('.xterm-rows').children.length < 20 && el.following`)
+	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+	require.Zero(t, eval[int](p, `part('.screen').scrollTop`))
+	p.requireQuiet()
+}
+
 // Screen readers find the button of a heading in its row. They read new output out, but not what was there before a fold.
 func testHeadingsRead(t *testing.T, b visitor) {
 	texts := make(chan string, 1)
@@ -111,6 +123,10 @@ func testHeadingsRead(t *testing.T, b visitor) {
 	require.Empty(t, eval[string](p, `part('.live-region').textContent`))
 	texts <- "new\n"
 	p.until(`part('.live-region').textContent.includes('new') && !part('.live-region').textContent.includes('built')`)
+	texts <- strings.Repeat("much\n", 100) // xterm.js announces no more than 20 lines
+	p.until(`el.text.endsWith('much\n') && part('.live-region').textContent === ''`)
+	texts <- "later\n"
+	p.until(`part('.live-region').textContent.includes('later')`)
 	close(texts)
 	p.requireQuiet()
 }

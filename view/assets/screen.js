@@ -144,6 +144,11 @@ export class Screen {
     })
     openStyled(xterm, p.screen, this.#root)
     xterm.onRender(() => this.#showToEnd())
+    let quiet = 0 // a timer; after a pause, screen readers read again what xterm.js would leave out after 20 lines
+    xterm.onWriteParsed(() => {
+      clearTimeout(quiet)
+      quiet = setTimeout(() => xterm._core._accessibilityManager.value?._clearLiveRegion(), 3000)
+    })
     this.numbers = new Numbers(xterm, p.gutter, number => this.#host.pick(number))
     return xterm
   }

@@ -89,7 +89,6 @@ export class Screen {
       cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
       linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.9, // 4.5 on a linked line
-     
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)

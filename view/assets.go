@@ -65,12 +65,12 @@ func (v *View) serveBundle(w http.ResponseWriter, r *http.Request) {
 	// the icon by itself, which needs nothing.
 	h.Del("Content-Security-Policy")
 	h.Del("Cross-Origin-Opener-Policy")
+	h.Del("Referrer-Policy") // these files name only files beside them
 	if strings.HasSuffix(file, ".svg") {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	}
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	h.Set("Content-Type", typeOf(file))
-	h.Set("Vary", "Accept-Encoding")
+	h.Set("Content-Type", typeOf(file)) // without Vary, because only a browser's own cache keeps it
 	squeezed, err := assets.ReadFile("assets/bundle/" + file + ".br")
 	switch {
 	case err == nil && accepts(r, "br"):

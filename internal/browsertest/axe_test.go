@@ -84,6 +84,14 @@ func testAxe(t *testing.T, b *browser) {
 					p.until(`el.text.includes('wrong') && part('.label')`)
 				}
 				look(command)
+				if command == "serve" {
+					eval[bool](p, `(part('.reader').click(), true)`)
+					p.until(transcript + `.endsWith('a.go: wrong')`)
+					look(command + " for screen readers")
+					eval[bool](p, `(part('.transcript button').focus(), true)`)
+					look(command + " with the focus on a heading for screen readers")
+					eval[bool](p, `(part('.reader').click(), true)`)
+				}
 				eval[bool](p, `(el.openFind(), part('.copy').click(), true)`)
 				look(command + " with its menu and find")
 				eval[bool](p, `(part('.copy').click(), part('[aria-label=Close]').click(), true)`)

@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// frames waits until the page is drawn.
+const frames = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+
 // Arrow keys move the focus from one heading to the next, also to those out of view.
 func testHeadingKeys(t *testing.T, b visitor) {
 	var output strings.Builder
@@ -18,9 +21,7 @@ func testHeadingKeys(t *testing.T, b visitor) {
 	}
 	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(output.String()+"end\n", 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "ci")))
-	press := func(key string) {
-		eval[bool](p, fmt.Sprintf(`el.shadowRoot.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, cancelable: true })) || true`, key))
-	}
+	press := func(key string) { eval[bool](p, pressed(key)) }
 	focused := func(name string) {
 		p.until(fmt.Sprintf(`el.shadowRoot.activeElement?.ariaLabel?.startsWith(%q)`, name+","))
 	}
@@ -42,7 +43,6 @@ func testHeadingKeys(t *testing.T, b visitor) {
 	focused("Two")
 
 	// The output keeps the focus when the user gives it that, and scrolls.
-	const frames = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 	eval[bool](p, `(el.setAttribute('theme', 'dark'), `+frames+`)`) // draws all rows
 	top := eval[string](p, `part('.xterm-rows').firstChild.textContent`)
 	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
@@ -104,29 +104,5 @@ func testFocusInSmallPane(t *testing.T, b visitor) {
 	p.until(`part('.xterm-rows').children.length < 20 && el.following`)
 	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
 	require.Zero(t, eval[int](p, `part('.screen').scrollTop`))
-	p.requireQuiet()
-}
-
-// Screen readers find the button of a heading in its row. They read new output out, but not what was there before a fold.
-func testHeadingsRead(t *testing.T, b visitor) {
-	texts := make(chan string, 1)
-	texts <- "before\n::group::Install\nnpm ci\n::endgroup::\n::group::Build\nbuilt\n::endgroup::\nafter\n"
-	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
-	p := b.visit(t, v.only(v.create(t, "ci")))
-	p.until(`el.text.endsWith('after\n')`)
-	eval[bool](p, `(part('.reader').click(), true)`)
-	const owned = `[...el.shadowRoot.querySelectorAll('.xterm-accessibility-tree > [aria-owns]')].map(row =>
-		row.textContent + ': ' + el.shadowRoot.getElementById(row.getAttribute('aria-owns')).ariaLabel).join()`
-	p.until(owned + ` === '▾ Install: Install, 1 line,▾ Build: Build, 1 line'`)
-	eval[bool](p, `(`+headingOf("Install")+`.click(), true)`)
-	p.until(owned + ` === '▸ Install: Install, 1 line,▾ Build: Build, 1 line'`)
-	require.Empty(t, eval[string](p, `part('.live-region').textContent`))
-	texts <- "new\n"
-	p.until(`part('.live-region').textContent.includes('new') && !part('.live-region').textContent.includes('built')`)
-	texts <- strings.Repeat("much\n", 100) // xterm.js announces no more than 20 lines
-	p.until(`el.text.endsWith('much\n') && part('.live-region').textContent === ''`)
-	texts <- "later\n"
-	p.until(`part('.live-region').textContent.includes('later')`)
-	close(texts)
 	p.requireQuiet()
 }

@@ -75,7 +75,9 @@ func testLineNumbers(t *testing.T, b visitor) {
 	p.reload()
 	p.until(marked + `?.startsWith('line 39999 ') && part('.note').textContent === ''`)
 	press := func(key string) {
-		eval[bool](p, fmt.Sprintf(`(part('.gutter').focus(), part('.gutter').dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true })), true)`, key))
+		eval[bool](p, `(part('.gutter').focus(), true)`)
+		p.until(`part('.gutter').onkeydown`)
+		eval[bool](p, pressed(key))
 	}
 	press("ArrowUp")
 	p.until(fmt.Sprintf(`location.hash === '#%s:L39998' && %s?.startsWith('line 39998 ')`, v.key(all), marked))

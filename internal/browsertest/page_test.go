@@ -427,11 +427,8 @@ func testKeyboard(t *testing.T, b *browser) {
 	p.until(`part('.count').textContent === 'No results'`)
 	p.press(kb.Escape)
 	p.until(`!visible(part('.find'))`)
-	require.Equal(t, "Find", p.focused())
-	for range 3 {
-		p.press(kb.Tab)
-	}
-	require.Equal(t, "Stop", p.focused())
+	require.Contains(t, p.focused(), "Output")
+	eval[bool](p, `(part('.stop').focus(), true)`)
 	for range 2 { // over Follow
 		p.press(kb.Tab)
 	}
@@ -541,7 +538,7 @@ func testNames(t *testing.T, b *browser) {
 	p.run(look("light", 1000, 700, 1))
 	p.click(".tools button:nth-child(1)") // visible only when focused
 	eval[bool](p, `(part('.reader').click(), true)`)
-	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)
+	p.until(`part('.transcript') && part('.reader').getAttribute('aria-pressed') === 'true'`)
 	p.requireQuiet()
 }
 

@@ -6,6 +6,8 @@
 // it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), name(row). The default height is
 // 24rem. The user can type while the screen has the focus and row.input is true.
 //
+// The user's choice of output for screen readers is kept in localStorage, as acpTerminalReader.
+//
 // Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
 // the number of a line, or with 0 if none is linked any more; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
 
@@ -200,8 +202,6 @@ class AcpTerminal extends HTMLElement {
     await this.#ready
     if (signal.aborted) return
     this.#openScreen()
-    if (again) this.#live.loaded.then(() => { if (!signal.aborted) this.#screen.showReader() }) // not to read it out again
-    else this.#screen.showReader()
     if (focused) this.#screen.xterm.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')

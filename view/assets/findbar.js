@@ -7,6 +7,8 @@ export class FindBar {
   #reading
   #host
   #finder = null // loaded on first use
+  #from = null // the element that had the focus before
+  #inScreen = false // that was on the screen
 
   constructor(parts, screen, reading, host) {
     this.#parts = parts
@@ -31,7 +33,12 @@ export class FindBar {
     on(p.findPrevious, 'click', () => this.find(p.findText.value, true))
     on(p.findClose, 'click', () => this.toggle(false))
     on(p.box, 'keydown', event => {
-      if (event.key === 'Escape' && !p.findBar.hidden) this.toggle(false)
+      if (p.findBar.hidden && event.key !== 'f') return
+      if (event.key === 'Escape') this.toggle(false)
+      else if (event.key === 'F3') {
+        event.preventDefault()
+        this.find(p.findText.value, event.shiftKey)
+      }
       else if (event.key === 'f' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
         this.toggle(true)
@@ -59,6 +66,7 @@ export class FindBar {
       partial: () => this.#reading.partial && !this.#reading.moving, shown: () => this.#reading.shown,
       read: async () => (await this.#reading.seeker()).readOrSay(signal),
       show: async (history, last) => (await this.#reading.seeker()).show(history, last),
+      focus: row => this.#screen.transcript?.focus(row),
     })
   }
 
@@ -75,9 +83,14 @@ export class FindBar {
   // clear removes what belongs to a command.
   clear() { this.#parts.findCount.textContent = '' }
 
-  // toggle shows or hides the bar.
+  // toggle shows the bar, or hides it and gives the focus back.
   toggle(show) {
     const p = this.#parts
+    const from = p.box.getRootNode().activeElement ?? document.activeElement
+    if (show && !p.findBar.contains(from)) {
+      this.#from = from
+      this.#inScreen = p.screen.contains(from)
+    }
     p.findBar.hidden = !show
     p.findButton.setAttribute('aria-expanded', show)
     if (show) {
@@ -85,9 +98,9 @@ export class FindBar {
       p.findText.focus()
       if (p.findText.value) this.find(p.findText.value, false, true)
     } else {
-      this.#finder?.clear()
-      const at = p.findButton.checkVisibility() ? p.findButton : p.copy
-      at.focus()
+      if (this.#finder?.clear()) return
+      const places = [this.#from, this.#inScreen ? this.#screen.xterm?.textarea : p.findButton, p.copy]
+      places.find(place => place?.checkVisibility() && place !== document.body)?.focus()
     }
   }
 }

@@ -3,7 +3,7 @@ import { Search, patternOf } from './search.js'
 
 // Finder finds text for a bar. output gives access to the output: partial() says whether the screen has only a part of
 // it, which is shown(), a Window, or else the end; read() resolves to the History, or null; show(history, last) shows
-// another Window.
+// another Window; focus(row) gives the focus to a line, and reports whether it could.
 export class Finder {
   #search
   #bar // { findText, findCount, findCase, findWord, findRegex }
@@ -53,8 +53,12 @@ export class Finder {
   // redraw marks the matches in other colours.
   redraw() { this.#search.redraw() }
 
-  // clear removes the marks.
-  clear() { this.#search.set(null) }
+  // clear removes the marks. For screen readers, it gives the focus to the line of the active match, and reports that.
+  clear() {
+    const { row } = this.#search
+    this.#search.set(null)
+    return row >= 0 && this.#output.focus(row)
+  }
 
   dispose() {
     this.#closed = true

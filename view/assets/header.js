@@ -12,7 +12,7 @@ export class Header {
   constructor(parts, host) {
     this.#parts = parts
     this.#host = host
-    host.on(parts.more, 'click', () => this.showMore(!parts.command.classList.contains('whole-command')))
+    host.on(parts.more, 'click', () => this.showMore(!parts.box.classList.contains('whole')))
     const clock = setInterval(() => this.showNumbers(), 200)
     host.stopped.addEventListener('abort', () => clearInterval(clock))
   }
@@ -107,11 +107,11 @@ export class Header {
   }
 
   // showMore shows all of a long command, or its first lines.
-  showMore(whole = this.#parts.command.classList.contains('whole-command')) {
-    const { command, more, about } = this.#parts
+  showMore(whole = this.#parts.box.classList.contains('whole')) {
+    const { box, command, more, numbers } = this.#parts
     more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
-    command.classList.toggle('whole-command', whole)
-    more.hidden = !whole && command.scrollHeight <= command.clientHeight && about.checkVisibility()
+    box.classList.toggle('whole', whole)
+    more.hidden = !whole && command.scrollHeight <= command.clientHeight && numbers.checkVisibility()
   }
 
   #showProblem() {

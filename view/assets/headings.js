@@ -38,9 +38,9 @@ export class Headings {
   }
 
   // decorations returns the buttons of the headings in some rows, and how long their groups were. It also shows the
-  // extents of the groups in these rows, and makes each button part of its row for screen readers.
+  // extents of the groups in these rows.
   #decorations(first, last) {
-    const { xterm, numbers } = this.#screen
+    const { xterm, numbers, reads } = this.#screen
     const { cols, buffer: { active } } = xterm
     const { activeElement } = xterm.element.getRootNode()
     if (activeElement?.dataset.group) this.#kept = activeElement.dataset.group
@@ -53,15 +53,14 @@ export class Headings {
     for (let group = above; group; group = group.parent) {
       extents.push(extentOf(group, at && at - above.line + group.line))
     }
-    const found = [], owned = []
+    const found = []
     for (; this.all[next]?.marker.line <= last; next++) {
       const group = this.all[next], { id, marker: { line: row } } = group
       const number = inView[row - first] || 0
       extents.push(extentOf(group, number))
-      const text = [group.hidesError && 'error', this.#lengthOf(group, number)].filter(Boolean).join(', ')
-      const name = [group.title, group.parent && `in ${group.parent.title}`, text].filter(Boolean).join(', ')
-      found.push({ row, width: cols, name, id, show: shown => this.#showButton(shown, row, name, id, id === focused) })
-      owned[row - first] = `heading-${row}`
+      const text = textOf(group, this.#lengthOf(group, number))
+      const name = nameOf(group, text)
+      found.push({ row, width: cols, name, id, reads, show: shown => this.#showButton(shown, name, id, id === focused) })
       const room = cols - columnsOf(active.getLine(row)) - 2
       const label = [text, group.hidesError && 'error'].find(label => label && label.length <= room)
       if (!label) continue
@@ -69,8 +68,6 @@ export class Headings {
     }
     if (!found.some(({ id }) => id === this.#kept)) this.#kept = null
     showExtents(this.#gutter, numbers.of(first), inView, extents)
-    const read = xterm.element.querySelectorAll('.xterm-accessibility-tree > *') // the rows as screen readers read them
-    read.forEach((row, i) => owned[i] ? row.setAttribute('aria-owns', owned[i]) : row.removeAttribute('aria-owns'))
     return found
   }
 
@@ -82,11 +79,27 @@ export class Headings {
     return seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`
   }
 
-  // showButton shows the button of a heading, which folds or unfolds its group.
-  #showButton(shown, row, name, id, focused) {
+  // showButton shows the button of a heading on the screen. Screen readers have another one in the Transcript.
+  #showButton(shown, name, id, focused) {
     if (shown.firstChild) return
+    const button = this.button(id)
+    button.ariaLabel = name
+    button.ariaExpanded = !this.#isFolded(id)
+    shown.append(button)
+    if (this.#screen.reads) {
+      button.ariaHidden = 'true'
+      button.tabIndex = -1
+      button.addEventListener('mousedown', event => event.preventDefault()) // which would give it the focus
+    } else if (focused) {
+      this.next = this.#kept = null
+      if (shown.getRootNode().activeElement === this.#screen.xterm.textarea) button.focus({ preventScroll: true })
+    }
+  }
+
+  // button returns a new button that folds or unfolds a group.
+  button(id) {
     const button = element('button', {
-      type: 'button', id: `heading-${row}`, class: 'heading', 'aria-label': name, 'aria-expanded': !this.#isFolded(id),
+      type: 'button', class: 'heading',
       onclick: () => this.#fold(id), onmousedown: event => event.stopPropagation(), // which would begin a selection
       onkeydown: event => {
         if (event.altKey || event.ctrlKey || event.metaKey) return
@@ -97,11 +110,11 @@ export class Headings {
       },
     })
     button.dataset.group = id
-    shown.append(button)
-    if (!focused) return
-    this.next = this.#kept = null
-    if (shown.getRootNode().activeElement === this.#screen.xterm.textarea) button.focus({ preventScroll: true })
+    return button
   }
+
+  // nameOf returns the name of a group's button, with how long the group was if its marks or lines tell that.
+  nameOf(group) { return nameOf(group, textOf(group, this.#lengthOf(group, 0))) }
 
   // focus gives the focus to the heading before or after that of a group, and scrolls to it if it is out of view. It
   // reports whether there is one.
@@ -110,7 +123,7 @@ export class Headings {
     const { xterm } = this.#screen, { viewportY } = xterm.buffer.active, row = next?.marker.line
     if (!(row >= 0)) return false
     this.#screen.leaveEnd()
-    if (row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
+    if (this.#screen.reads || row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
     else {
       this.next = next.id
       xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
@@ -119,9 +132,14 @@ export class Headings {
   }
 
   #buttonOf(id) {
-    return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
+    const all = this.#screen.xterm.element.getRootNode().querySelectorAll('.heading:not([aria-hidden])')
+    return [...all].find(button => button.dataset.group === id)
   }
 }
+
+// textOf returns what a heading says about its group, and nameOf the name of its button.
+const textOf = (group, length) => [group.hidesError && 'error', length].filter(Boolean).join(', ')
+const nameOf = (group, text) => [group.title, group.parent && `in ${group.parent.title}`, text].filter(Boolean).join(', ')
 
 // extentOf returns the numbers of the first and the last line of a group whose heading has a number, or 0.
 function extentOf({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }

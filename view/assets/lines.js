@@ -45,13 +45,14 @@ function runs(line, from, to, isEmpty, textAt) {
   return text
 }
 
-// linesOf returns the lines of all rows: the first row of each, its text, and where in that each of its rows starts.
-export function linesOf(xterm) {
+// linesOf returns the lines of all rows from one on: the first row of each, its text, and where in that each of its rows
+// starts.
+export function linesOf(xterm, first = 0) {
   const buffer = xterm.buffer.active
   const cell = buffer.getNullCell()
   const lines = []
   const last = lastRow(xterm)
-  for (let y = 0; y <= last; y++) {
+  for (let y = first; y <= last; y++) {
     const line = buffer.getLine(y)
     const text = rowText(line, 0, line.length, cell)
     if (line.isWrapped && lines.length) {

@@ -19,6 +19,16 @@ const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 const redraws = /\r(?!\n)|\x1b\[\d*[ABJK]/ // moves within lines that were written
 export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
+// kept returns whether the user wants output for screen readers, in all terminals and later. A value is kept first.
+function kept(value) {
+  try {
+    if (value !== undefined) localStorage.acpTerminalReader = value
+    return localStorage.acpTerminalReader
+  } catch { // the browser keeps nothing
+    return value
+  }
+}
+
 export class Screen {
   xterm = null
   numbers = null // of the lines
@@ -32,6 +42,7 @@ export class Screen {
   #full = false
   #leaveEnd = () => {}
   #marked = null // the decoration of the line that was jumped to
+  transcript = null // a Transcript, once the user has asked for one
 
   constructor(parts, root, host) {
     this.#parts = parts
@@ -41,22 +52,14 @@ export class Screen {
       parts.wrap.setAttribute('aria-pressed', !this.#wraps)
       this.fit()
     })
+    parts.reader.setAttribute('aria-pressed', kept() === 'true')
     host.on(parts.reader, 'click', () => {
-      const pressed = parts.reader.getAttribute('aria-pressed') !== 'true'
-      parts.reader.setAttribute('aria-pressed', pressed)
-      this.showReader()
+      parts.reader.setAttribute('aria-pressed', kept(!this.#forReaders))
+      this.#showReader()
     })
-    host.on(parts.gutter, 'keydown', async event => {
-      const page = this.xterm?.rows
-      const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
-      if (event.key === 'Escape' && host.line()) {
-        event.stopPropagation() // which would close the find bar
-        host.pick(0)
-      }
-      if (!step || !this.numbers?.known) return
-      event.preventDefault()
-      const { pickLine } = await host.load(host.signal()) ?? {}
-      if (this.numbers) pickLine?.(this, host, step)
+    host.on(parts.gutter, 'focus', async () => {
+      const { picker } = await host.load(host.signal()) ?? {}
+      parts.gutter.onkeydown = picker?.(this, host)
     })
     host.on(parts.screen, 'scroll', () => this.#showCut())
     for (const type of ['wheel', 'touchstart', 'pointerdown'])
@@ -88,7 +91,7 @@ export class Screen {
       ...kinds.pipe, // until the row is known
       cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
-      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.9, // 4.5 on a linked line
+      linkHandler: null, logLevel: 'off', minimumContrastRatio: matchMedia('(prefers-contrast: more)').matches ? 7 : 4.9, // 4.5 on a linked line
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
@@ -146,7 +149,7 @@ export class Screen {
     let quiet = 0 // a timer; after a pause, screen readers read again what xterm.js would leave out after 20 lines
     xterm.onWriteParsed(() => {
       clearTimeout(quiet)
-      quiet = setTimeout(() => xterm._core._accessibilityManager.value?._clearLiveRegion(), 3000)
+      if (xterm.options.screenReaderMode) quiet = setTimeout(() => xterm._core._accessibilityManager.value?._clearLiveRegion(), 3000)
     })
     this.numbers = new Numbers(xterm, p.gutter, number => this.#host.pick(number))
     return xterm
@@ -157,6 +160,7 @@ export class Screen {
     const p = this.#parts
     this.leaveEnd()
     this.unmark()
+    this.transcript?.close()
     this.xterm?.dispose()
     this.xterm = this.numbers = null
     this.#visible = this.#full = false
@@ -168,6 +172,7 @@ export class Screen {
   // clear removes what belongs to a command.
   clear() {
     const { screen, gutter } = this.#parts
+    this.transcript?.clear()
     screen.classList.remove('pty')
     gutter.hidden = false
   }
@@ -198,13 +203,24 @@ export class Screen {
     this.#parts.screen.classList.toggle('pty', !!pty)
     this.#parts.gutter.hidden = !!pty
     this.fit()
+    this.#showReader()
   }
 
-  // showReader makes the rows readable for screen readers if the user wants that. Screen readers then read new output.
-  showReader() {
-    if (!this.xterm) return
-    this.xterm.options.screenReaderMode = this.#parts.reader.getAttribute('aria-pressed') === 'true'
-    this.xterm.refresh(0, this.xterm.rows - 1)
+  // reads means that the output has a Transcript.
+  get reads() { return this.#forReaders && this.kind === 'pipe' }
+
+  get #forReaders() { return this.#parts.reader.getAttribute('aria-pressed') === 'true' }
+
+  // showReader makes the output readable for screen readers, if the user wants that. They then also read new output.
+  async #showReader() {
+    const { xterm } = this
+    if (!xterm) return
+    xterm.options.screenReaderMode = this.#forReaders && !this.reads
+    xterm.refresh(0, xterm.rows - 1)
+    const { Transcript } = this.reads ? await this.#host.load(this.#host.signal()) ?? {} : {}
+    if (Transcript) this.transcript ??= new Transcript(this, this.#parts.screen, this.#host)
+    if (this.reads) this.transcript?.open()
+    else this.transcript?.clear()
   }
 
   showTheme() {
@@ -212,7 +228,7 @@ export class Screen {
     this.xterm.options.theme = themes(this.#host.dark(), this.#host.row()?.pty)
   }
 
-  // fit fits the screen to its pane. A screen at the end stays there.
+  // fit fits the screen to its pane. A screen at the end stays there, and another keeps the line at its top.
   fit() {
     if (!this.xterm?.element) return
     const { following } = this
@@ -220,7 +236,11 @@ export class Screen {
     const appears = !this.#visible && screen.clientHeight > 0
     this.#visible = screen.clientHeight > 0
     const font = this.#host.keepSize()
-    const selection = this.xterm.getSelectionPosition(), { cols, buffer: { active: { viewportY } } } = this.xterm
+    const selection = this.xterm.getSelectionPosition(), { cols, buffer: { active } } = this.xterm
+    const keeps = !following || this.#host.shown()
+    let top = active.viewportY
+    while (active.getLine(top)?.isWrapped) top--
+    const rest = active.viewportY - top, place = keeps && markerAt(this.xterm, top)
     const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
     this.#showCut()
     wrap.hidden = !narrow || screen.classList.contains('unused')
@@ -228,9 +248,10 @@ export class Screen {
     if (selection && this.xterm.cols === cols) this.select(selection)
     if (this.#marked?.marker.line >= 0 && this.xterm.cols !== cols) this.mark(this.#marked.marker.line)
     this.numbers?.fit()
-    if (!following || this.#host.shown()) {
-      if (this.xterm.cols === cols) this.xterm.scrollToLine(viewportY) // xterm.js keeps the last row instead of the first one
-      return
+    if (keeps) {
+      this.#sync()
+      if (place) this.xterm.scrollToLine(place.line + Math.floor(rest * cols / this.xterm.cols)) // xterm.js keeps the last row
+      return place?.dispose()
     }
     this.xterm.scrollToBottom()
     if (appears) this.#stayAtEnd(this.xterm)
@@ -242,8 +263,16 @@ export class Screen {
     screen.classList.toggle('cut-off', screen.scrollWidth - screen.clientWidth - screen.scrollLeft > 1)
   }
 
+  // sync moves the scrollbar to what is in view, which xterm.js otherwise does later. It scrolls by the scrollbar. This uses
+  // internals of the vendored version 6.0.0.
+  #sync() {
+    const viewport = this.xterm._core._viewport
+    viewport._latestYDisp = undefined
+    viewport._sync()
+  }
+
   // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first
-  // scrolls it by the height that it had while it was hidden. This uses internals of the vendored version 6.0.0.
+  // scrolls it by the height that it had while it was hidden.
   #stayAtEnd(xterm) {
     this.leaveEnd()
     let steady = 0
@@ -252,9 +281,7 @@ export class Screen {
       if (this.following ? ++steady > 5 : this.#host.shown()) return this.leaveEnd()
       if (this.following) return
       steady = 0
-      const viewport = xterm._core._viewport
-      viewport._latestYDisp = undefined // so that the scrollbar moves
-      viewport._sync()
+      this.#sync()
       xterm.scrollToBottom()
       this.#showToEnd()
     }

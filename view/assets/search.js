@@ -68,6 +68,9 @@ export class Search {
 
   get count() { return this.#matches.length }
 
+  // row is the first row of the line with the active match, if there is one.
+  get row() { return this.#matches[this.active]?.row }
+
   // next is the index of the first match in view or below, or count if there is none.
   get next() {
     const { viewportY } = this.#xterm.buffer.active
@@ -189,7 +192,7 @@ export class Search {
       const decoration = this.#xterm.registerDecoration({ marker, x: from, width: Math.max(1, to - from), layer: 'top', ...colors })
       if (!decoration) return marker.dispose()
       decoration.onRender(shown => {
-        shown.classList.add('match')
+        shown.classList.add('match', 'found')
         shown.classList.toggle('active', i === this.active)
       })
       this.#decorations.push(decoration, marker)

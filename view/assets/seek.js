@@ -16,7 +16,7 @@ export class Seeker {
     this.#host = host
   }
 
-  // toFirstError shows the first line that tells of an error.
+  // toFirstError shows the first line that tells of an error. Screen readers go on there.
   async toFirstError() {
     await this.#host.folds()?.unfoldFirstError()
     const signal = this.#host.signal()
@@ -26,10 +26,10 @@ export class Seeker {
       const history = await this.readOrSay(signal)
       if (!history) return
       const number = history.firstLine(isError)
-      if (number >= 0) return this.#showNumber(history, number)
+      if (number >= 0) return this.#readFrom(await this.#rowOfLine(history, number))
     } else {
       const line = linesOf(this.#screen.xterm).find(({ text }) => isError(text))
-      if (line) return this.#screen.reveal(line.row)
+      if (line) return this.#readFrom(line.row)
     }
     this.#reading.toEnd()
     this.#host.say('No line tells of an error; this is the end.', signal)
@@ -45,13 +45,23 @@ export class Seeker {
     const row = this.#screen.numbers.rowOf(number)
     if (row >= 0) return this.#screen.reveal(row)
     const history = this.#reading.partial && await this.readOrSay(signal)
-    if (history && history.sectionOfLine(number) >= 0) return this.#showNumber(history, number)
+    if (history && history.sectionOfLine(number) >= 0) {
+      const shown = await this.#rowOfLine(history, number)
+      if (shown >= 0) this.#screen.reveal(shown)
+      return
+    }
     if (!signal.aborted) this.#host.say(`There is no line ${number}.`, signal)
   }
 
-  async #showNumber(history, number) {
-    if (!await this.show(history, history.sectionOfLine(number) + 1)) return
-    this.#screen.reveal(this.#screen.numbers.rowOf(number))
+  // rowOfLine shows the part of the output with a line, and returns the line's row, or -1.
+  async #rowOfLine(history, number) {
+    return await this.show(history, history.sectionOfLine(number) + 1) ? this.#screen.numbers.rowOf(number) : -1
+  }
+
+  #readFrom(row) {
+    if (row < 0) return
+    this.#screen.reveal(row)
+    this.#screen.transcript?.focus(row)
   }
 
   // earlier shows the output before the screen's.

@@ -18,11 +18,12 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetTypes maps file extensions to media types; package mime would use the system's table. Other files are text.
+// assetTypes maps file extensions to media types; package mime would use the system's table. Modules are always UTF-8.
+// Other files are text.
 var assetTypes = map[string]string{
 	"css": "text/css; charset=utf-8",
-	"js":  "text/javascript; charset=utf-8",
-	"mjs": "text/javascript; charset=utf-8",
+	"js":  "text/javascript",
+	"mjs": "text/javascript",
 	"svg": "image/svg+xml",
 }
 

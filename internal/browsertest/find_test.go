@@ -130,3 +130,30 @@ func testFindWhileRunning(t *testing.T, b visitor) {
 	close(texts)
 	p.requireQuiet()
 }
+
+// The count goes on when the screen has no more room for all matches.
+func testFindCount(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.createLong(t, "make")))
+	line := "a needle " + strings.Repeat("x", 150) + "\n"
+	texts <- strings.Repeat(line, 4000) + "end\n"
+	p.until(`el.text.endsWith('end\n')`)
+	eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', el.find('needle', true))`)
+	for _, width := range []int64{600, 480, 1000} { // narrow lines need more rows than the screen keeps
+		before := eval[int](p, `innerWidth`)
+		p.resize(width, 700)
+		p.until(fmt.Sprintf(`innerWidth !== %d`, before))
+		if width < 600 {
+			p.until(`el.text.split('\n').length < 4000`)
+		}
+		p.until(`part('.count').textContent === '4,000 of 4,000'`)
+	}
+	texts <- strings.Repeat(line, 2000)
+	p.until(`part('.count').textContent === '4,000 of 6,000'`)
+	close(texts)
+	p.until(`el.row?.ended`)
+	eval[bool](p, `el.find('needle')`)
+	p.until(`part('.count').textContent === '4,001 of 6,000'`)
+	p.requireQuiet()
+}

@@ -76,7 +76,6 @@ func testLineNumbers(t *testing.T, b visitor) {
 	p.until(marked + `?.startsWith('line 39999 ') && part('.note').textContent === ''`)
 	press := func(key string) {
 		eval[bool](p, `(part('.gutter').focus(), true)`)
-		p.until(`part('.gutter').onkeydown`)
 		eval[bool](p, pressed(key))
 	}
 	press("ArrowUp")
@@ -109,6 +108,36 @@ func testLineNumbers(t *testing.T, b visitor) {
 	p.until(marked + `?.startsWith('line 20000 ')`)
 	p.requireQuiet()
 	p.end()
+}
+
+// Lines keep their numbers, and the one at the top its place, when a full screen gets another size and drops some.
+func testNumbersOfFull(t *testing.T, b visitor) {
+	var long strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&long, "line %d %s\n", i+1, strings.Repeat("x", 200))
+	}
+	v := serve(t, made(t, acptermtest.Commands{"long": acptermtest.Print(long.String(), 0)}), nil)
+	p := b.visit(t, v.only(v.createLong(t, "long"))+"#L3900")
+	p.until(marked + `?.startsWith('line 3900 ')`)
+	const top = `part('.xterm-rows').firstChild.textContent.trim()`
+	for !strings.HasPrefix(eval[string](p, top), "line 38") { // not within a line
+		eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+		eval[bool](p, pressed("ArrowUp"))
+		eval[bool](p, frames)
+	}
+	first := strings.Join(strings.Fields(eval[string](p, top))[:2], " ")
+	for _, width := range []int64{600, 460, 1000} {
+		lines := eval[int](p, `el.text.split('\n').length`)
+		p.resize(width, 700)
+		if width < 1000 {
+			p.until(fmt.Sprintf(`el.text.split('\n').length < %d`, lines))
+		}
+		p.until(fmt.Sprintf(`%s.startsWith('%s ') && %s?.startsWith('line 3900 ')`, top, first, marked))
+		if width > 600 { // a narrow pane has no numbers
+			p.until(numberOf(first+" ") + fmt.Sprintf(` === %q`, strings.Fields(first)[1]))
+		}
+	}
+	p.requireQuiet()
 }
 
 // If the beginning of the output is not kept, the lines that are kept have numbers.

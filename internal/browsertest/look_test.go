@@ -118,7 +118,6 @@ func testGroupExtents(t *testing.T, b visitor) {
 	p.until(marked + ` === 'two'`)
 	require.Equal(t, "before\n▸ Install\nbetween\n▾ Outer\none\n▾ Inner\ntwo\nthree\nend\n▸ Long\nlast\n", eval[string](p, `el.text`))
 	eval[bool](p, `(part('.gutter').focus(), true)`)
-	p.until(`part('.gutter').onkeydown`)
 	eval[bool](p, pressed("ArrowDown"))
 	p.until(marked + ` === 'three' && el.getAttribute('line') === '12'`)
 	eval[bool](p, pressed("ArrowUp"))

@@ -40,6 +40,12 @@ func testTranscript(t *testing.T, b visitor) {
 	require.Empty(t, eval[string](p, news))
 	eval[bool](p, pressed("ArrowDown"))
 	require.Equal(t, "Build", eval[string](p, `el.shadowRoot.activeElement.ariaLabel`))
+	eval[bool](p, `(part('.transcript').focus(), true)`)
+	for _, step := range []string{"ArrowDown before", "ArrowDown ", "ArrowDown ", "ArrowDown built", "End error: bad", "ArrowDown error: bad", "ArrowUp built", "PageUp before"} {
+		key, line, _ := strings.Cut(step, " ")
+		eval[bool](p, pressed(key))
+		require.Equal(t, line, eval[string](p, `el.shadowRoot.activeElement.textContent`), step)
+	}
 
 	texts <- "::endgroup::\nnew\nsame\n"
 	p.until(news + ` === 'new\nsame'`)
@@ -50,8 +56,13 @@ func testTranscript(t *testing.T, b visitor) {
 	p.until(news + `.endsWith('same\nPassword: ')`)
 	texts <- "\nright\n"
 	p.until(news + `.endsWith('same\nPassword: \nright')`)
+	// Nothing is lost that comes while groups are folded.
+	eval[bool](p, `(button.click(), true)`)
+	texts <- "in between\n"
+	p.until(news + `.endsWith('right\nin between')`)
+	p.until(transcript + `.includes('# Install, 1 line (expanded)')`)
 	texts <- strings.Repeat("much\n", 99) + "last\n"
-	p.until(news + `.endsWith('right\n100 new lines. The last:\nlast')`)
+	p.until(`/between\n[^]*\d\d new lines. The last:\nlast$/.test(` + news + `)`)
 
 	// Each line is where the screen shows it, also if the lines wrap in another way. The choice is kept.
 	p.reload()
@@ -77,9 +88,36 @@ func testTranscript(t *testing.T, b visitor) {
 	require.True(t, eval[bool](p, `part('.xterm-rows').firstChild.textContent.startsWith('before')`), "new output scrolls nothing")
 	close(texts)
 	p.until(`el.row?.ended`)
-	p.requireQuiet()
 	eval[bool](p, `(part('.reader').click(), true)`)
-	p.until(transcript + ` === ''`)
+	p.until(transcript + ` === '' && !visible(part('.transcript'))`)
+	eval[bool](p, `(part('.wrap').click(), `+frames+`)`) // draws all rows
+	p.requireQuiet()
+}
+
+// In an element lower than the window, the focus scrolls the lines and the screen, and nothing else. After the end of a
+// command, its last lines are read out.
+func testLowTranscript(t *testing.T, b visitor) {
+	texts := make(chan string, 1)
+	texts <- strings.Repeat("hay\n", 100) + "::group::First\n" + strings.Repeat("hay\n", 100) + "::endgroup::\nlast\n"
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	p.until(`el.text.endsWith('last\n')`)
+	eval[bool](p, `(el.style.height = '16rem', el.style.flex = 'none', part('.reader').click(), true)`)
+	p.until(transcript + `.endsWith('last') && part('.xterm-rows').children.length < 20`)
+	eval[bool](p, `(part('.transcript').focus(), true)`)
+	for _, key := range []string{"Home", "PageDown", "PageDown", "ArrowDown", "PageDown", "End", "Home", "End", "PageUp", "PageUp"} {
+		eval[bool](p, pressed(key))
+		p.until(`(() => {
+			const box = el.shadowRoot.activeElement.getBoundingClientRect(), screen = part('.screen').getBoundingClientRect()
+			const rows = [...part('.xterm-rows').children].map(row => row.getBoundingClientRect().top)
+			return box.top > screen.top - 2 && box.bottom < screen.bottom + 20 && rows.some(top => Math.abs(top - box.top) < 2)
+		})()`)
+		require.Zero(t, eval[int](p, `part('.box').scrollTop + part('.body').scrollTop`), key)
+	}
+	texts <- "::group::Test\nerror: bad\n::endgroup::\nno newline"
+	close(texts)
+	p.until(`el.row?.ended && ` + news + `.endsWith('error: bad\nno newline')`)
+	p.requireQuiet()
 }
 
 // Much output drops lines at the top of the screen, and of the text.
@@ -88,6 +126,7 @@ func testLongTranscript(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"long": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "long")))
 	eval[bool](p, `(part('.reader').click(), true)`)
+	p.until(`part('.transcript') && visible(part('.transcript'))`)
 	var written int
 	write := func(lines int) {
 		var text strings.Builder
@@ -102,6 +141,7 @@ func testLongTranscript(t *testing.T, b visitor) {
 	}
 	for _, lines := range []int{10, 3000, 5000, 1000, 200, 20_000, 10} {
 		write(lines)
+		p.until(fmt.Sprintf(`%s.split('\n').at(-1).startsWith('line %d')`, news, written))
 	}
 	// Lines that are written again.
 	texts <- "10 %"

@@ -196,7 +196,8 @@ class AcpTerminal extends HTMLElement {
   async #connect(again = false) {
     this.#connection?.abort()
     const { signal } = this.#connection = new AbortController()
-    const focused = this.#parts.screen.contains(this.shadowRoot.activeElement)
+    const { cut, screen } = this.#parts, { activeElement } = this.shadowRoot
+    const focused = screen.contains(activeElement) || cut.contains(activeElement)
     if (!again) this.#clear()
     for (const part of [this.#find, this.#screen, this.#reading, this.#live]) part.close()
     await this.#ready

@@ -34,7 +34,10 @@ export class FindBar {
     on(p.findClose, 'click', () => this.toggle(false))
     on(p.box, 'keydown', event => {
       if (p.findBar.hidden && event.key !== 'f') return
-      if (event.key === 'Escape') this.toggle(false)
+      if (event.key === 'Escape') {
+        event.preventDefault() // which would empty the input
+        this.toggle(false)
+      }
       else if (event.key === 'F3') {
         event.preventDefault()
         this.find(p.findText.value, event.shiftKey)
@@ -66,7 +69,7 @@ export class FindBar {
       partial: () => this.#reading.partial && !this.#reading.moving, shown: () => this.#reading.shown,
       read: async () => (await this.#reading.seeker()).readOrSay(signal),
       show: async (history, last) => (await this.#reading.seeker()).show(history, last),
-      focus: row => this.#screen.transcript?.focus(row),
+      focus: row => this.#screen.transcript?.focus(row), tell: text => { if (text && this.#screen.reads) this.#screen.transcript?.tell(text) },
     })
   }
 
@@ -98,7 +101,9 @@ export class FindBar {
       p.findText.focus()
       if (p.findText.value) this.find(p.findText.value, false, true)
     } else {
-      if (this.#finder?.clear()) return
+      const { activeElement } = p.box.getRootNode()
+      const left = activeElement && !p.findBar.contains(activeElement)
+      if (this.#finder?.clear(!left) || left) return
       const places = [this.#from, this.#inScreen ? this.#screen.xterm?.textarea : p.findButton, p.copy]
       places.find(place => place?.checkVisibility() && place !== document.body)?.focus()
     }

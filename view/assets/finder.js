@@ -3,7 +3,8 @@ import { Search, patternOf } from './search.js'
 
 // Finder finds text for a bar. output gives access to the output: partial() says whether the screen has only a part of
 // it, which is shown(), a Window, or else the end; read() resolves to the History, or null; show(history, last) shows
-// another Window; focus(row) gives the focus to a line, and reports whether it could.
+// another Window; focus(row) gives the focus to a line for screen
+// readers, and reports whether it could; tell(text) reads a text out.
 export class Finder {
   #search
   #bar // { findText, findCount, findCase, findWord, findRegex }
@@ -13,7 +14,10 @@ export class Finder {
   #closed = false
 
   constructor(xterm, colors, bar, output) {
-    this.#search = new Search(xterm, colors, () => this.#showCount())
+    this.#search = new Search(xterm, colors, dropped => {
+      this.#before += dropped
+      this.#showCount()
+    })
     this.#bar = bar
     this.#output = output
   }
@@ -44,6 +48,7 @@ export class Finder {
     if (search.count) search.show((next + search.count) % search.count)
     this.#before = history ? this.#matchesBefore(history, pattern) : 0
     this.#showCount()
+    if (!incremental) this.#output.tell(search.text)
     return true
   }
 
@@ -53,11 +58,11 @@ export class Finder {
   // redraw marks the matches in other colours.
   redraw() { this.#search.redraw() }
 
-  // clear removes the marks. For screen readers, it gives the focus to the line of the active match, and reports that.
-  clear() {
+  // clear removes the marks. With focus, it gives the focus to the line of the active match if it can, and reports that.
+  clear(focus) {
     const { row } = this.#search
     this.#search.set(null)
-    return row >= 0 && this.#output.focus(row)
+    return focus && row >= 0 && this.#output.focus(row)
   }
 
   dispose() {

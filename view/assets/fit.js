@@ -20,7 +20,7 @@ export function fit(xterm, pane, size, wrap, font) {
     const { width, height } = cell(xterm)
     const columns = Math.floor((pane.clientWidth - scrollbarWidth) / width)
     const least = wrap ? 2 : minColumns
-    xterm.resize(Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
+    resize(xterm, Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
     frame.style.width = columns < least ? `${least * width + scrollbarWidth}px` : ''
     return columns < minColumns
   }
@@ -38,6 +38,21 @@ export function fit(xterm, pane, size, wrap, font) {
   while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
   frame.style.width = `${wide()}px`
   return false
+}
+
+// resize resizes a terminal without a PTY. If that wraps lines again and drops rows, xterm.js moves markers too far: by the
+// rows that it would have added to the dropped ones. This uses internals of the vendored version 6.0.0.
+function resize(xterm, columns, rows) {
+  const { lines, ybase, y } = xterm._core.buffer, { onTrimEmitter } = lines
+  const marker = xterm.registerMarker(0), line = lines.get(ybase + y), { fire } = onTrimEmitter
+  onTrimEmitter.fire = () => {
+    let row = marker.line
+    while (row >= 0 && lines.get(row) !== line) row--
+    fire.call(onTrimEmitter, marker.line - row)
+  }
+  xterm.resize(columns, rows)
+  delete onTrimEmitter.fire
+  marker.dispose()
 }
 
 // sizeOf returns the columns and rows of a PTY that fills a pane with a font size, or null while it is not visible.

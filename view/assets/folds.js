@@ -39,13 +39,7 @@ export class Folds {
     return all.filter(({ id }) => this.#folded.has(id)).length * 2 >= all.length
   }
 
-  // headings are the groups with a heading on the screen, each with the marker of its row. nameOf names the button of one,
-  // and button makes one.
-  get headings() { return this.#headings.all }
-
-  nameOf(group) { return this.#headings.nameOf(group) }
-
-  button(id) { return this.#headings.button(id) }
+  get headings() { return this.#headings }
 
   // close forgets the output, and clear also what is folded.
   close() {

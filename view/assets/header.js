@@ -12,7 +12,7 @@ export class Header {
   constructor(parts, host) {
     this.#parts = parts
     this.#host = host
-    host.on(parts.more, 'click', () => this.showMore(!parts.box.classList.contains('whole')))
+    host.on(parts.more, 'click', () => this.showMore(!parts.box.classList.contains('opened')))
     const clock = setInterval(() => this.showNumbers(), 200)
     host.stopped.addEventListener('abort', () => clearInterval(clock))
   }
@@ -107,10 +107,10 @@ export class Header {
   }
 
   // showMore shows all of a long command, or its first lines.
-  showMore(whole = this.#parts.box.classList.contains('whole')) {
+  showMore(whole = this.#parts.box.classList.contains('opened')) {
     const { box, command, more, numbers } = this.#parts
     more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
-    box.classList.toggle('whole', whole)
+    box.classList.toggle('opened', whole)
     more.hidden = !whole && command.scrollHeight <= command.clientHeight && numbers.checkVisibility()
   }
 

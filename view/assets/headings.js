@@ -44,7 +44,7 @@ export class Headings {
     const { cols, buffer: { active } } = xterm
     const { activeElement } = xterm.element.getRootNode()
     if (activeElement?.dataset.group) this.#kept = activeElement.dataset.group
-    else if (activeElement !== xterm.textarea || this.#buttonOf(this.#kept)) this.#kept = null // the user has moved it
+    else if (activeElement !== xterm.textarea || this.#kept && this.#buttonOf(this.#kept)) this.#kept = null // the user has moved it
     const focused = this.next ?? this.#kept
     const inView = numbers.inView()
     const extents = []
@@ -87,12 +87,14 @@ export class Headings {
     button.ariaExpanded = !this.#isFolded(id)
     shown.append(button)
     if (this.#screen.reads) {
+      this.next = null
       button.ariaHidden = 'true'
       button.tabIndex = -1
       button.addEventListener('mousedown', event => event.preventDefault()) // which would give it the focus
     } else if (focused) {
-      this.next = this.#kept = null
-      if (shown.getRootNode().activeElement === this.#screen.xterm.textarea) button.focus({ preventScroll: true })
+      const root = shown.getRootNode(), { textarea } = this.#screen.xterm
+      if (root.activeElement === textarea) button.focus({ preventScroll: true })
+      if (root.activeElement !== textarea) this.next = this.#kept = null // else the screen has scrolled it away meanwhile
     }
   }
 
@@ -123,7 +125,7 @@ export class Headings {
     const { xterm } = this.#screen, { viewportY } = xterm.buffer.active, row = next?.marker.line
     if (!(row >= 0)) return false
     this.#screen.leaveEnd()
-    if (this.#screen.reads || row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
+    if (row >= viewportY && row < viewportY + xterm.rows) this.#buttonOf(next.id)?.focus()
     else {
       this.next = next.id
       xterm.scrollToLine(Math.max(0, row - Math.floor(xterm.rows / 3)))
@@ -132,8 +134,7 @@ export class Headings {
   }
 
   #buttonOf(id) {
-    const all = this.#screen.xterm.element.getRootNode().querySelectorAll('.heading:not([aria-hidden])')
-    return [...all].find(button => button.dataset.group === id)
+    return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
   }
 }
 

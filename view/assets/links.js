@@ -6,23 +6,27 @@
 // (Default_Ignorable_Code_Point), and all spaces; U+2800 is an empty Braille pattern.
 const address = /https?:\/\/[^\s"'<>`{}|\\^\p{C}\p{Default_Ignorable_Code_Point}\u2800]+/gu
 
-// linksAt returns the links in the line that contains row y. A click on one opens it in a new window if the user
-// agrees.
+// linksAt returns the links in the line that contains row y, for xterm.js.
 export function linksAt(xterm, y) {
   const { text, places } = lineAt(xterm, y)
-  const links = [...text.matchAll(address)].map(match => {
-    let end = match[0].length
-    while ('.,:;!?)]'.includes(match[0][end - 1])) end-- // probably punctuation of the sentence
-    const found = match[0].slice(0, end)
-    return {
-      text: found,
-      range: { start: places[match.index], end: places[match.index + found.length - 1] },
-      activate: (_, text) => {
-        if (confirm(`Open this address, which a command has printed?\n\n${text}`)) open(text, '_blank', 'noopener,noreferrer')
-      },
-    }
-  })
+  const links = linksIn(text).map(({ index, address }) => ({
+    text: address, range: { start: places[index], end: places[index + address.length - 1] },
+    activate: () => follow(address),
+  }))
   return links.length ? links : undefined
+}
+
+// linksIn returns the index of each address in a text, and the address.
+export function linksIn(text) {
+  return [...text.matchAll(address)].map(({ index, 0: found }) => {
+    while ('.,:;!?)]'.includes(found.at(-1))) found = found.slice(0, -1) // probably punctuation of the sentence
+    return { index, address: found }
+  })
+}
+
+// follow opens an address in a new window, if the user agrees.
+export function follow(address) {
+  if (confirm(`Open this address, which a command has printed?\n\n${address}`)) open(address, '_blank', 'noopener,noreferrer')
 }
 
 // lineAt returns the text of the whole line that contains row y, and the place of each of its code units, counted from

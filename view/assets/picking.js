@@ -1,23 +1,13 @@
 // Links to lines by the keyboard.
 
-// picker returns a function for the keys that are pressed beside the lines of a screen. Escape removes the link.
-export function picker(screen, host) {
-  return event => {
-    const page = screen.xterm?.rows
-    const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
-    if (event.key === 'Escape' && host.line()) {
-      event.stopPropagation() // which would close the find bar
-      host.pick(0)
-    }
-    if (!step || !screen.numbers?.known) return
-    event.preventDefault()
-    pickLine(screen, host, step)
-  }
-}
-
-// pickLine links to the line a number of lines from the linked one, or else to the first line in view. It links to the next
-// line instead of one without a row, such as the mark of a group's end.
-function pickLine({ numbers, xterm }, host, step) {
+// pickLine handles a key that was pressed beside the lines. Escape removes the link. Others link to the line a number of
+// lines from the linked one, or else to the first line in view, and to the next line instead of one without a row, such as
+// the mark of a group's end.
+export function pickLine({ numbers, xterm }, host, key) {
+  if (key === 'Escape' && host.line()) host.pick(0)
+  const page = xterm?.rows
+  const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[key]
+  if (!step || !numbers?.known) return
   const buffer = xterm.buffer.active
   const linked = Number(host.line()), last = host.shown()?.history.lines ?? numbers.last
   let number = numbers.of(buffer.viewportY)

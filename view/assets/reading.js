@@ -79,6 +79,7 @@ export class Reading {
     p.cut.hidden = pty ? !this.#screen.full : !this.partial
     p.earlier.hidden = pty || this.shown?.first === 0
     p.later.hidden = !this.shown
+    if (p.earlier.hidden && p.box.getRootNode().activeElement === p.earlier) p.later.focus()
     if (p.cut.hidden) return
     const some = n => n.toLocaleString('en')
     const first = this.#screen.numbers.of(0), last = this.#screen.numbers.last

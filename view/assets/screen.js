@@ -19,7 +19,7 @@ const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 const redraws = /\r(?!\n)|\x1b\[\d*[ABJK]/ // moves within lines that were written
 export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
-// kept returns whether the user wants output for screen readers, in all terminals and later. A value is kept first.
+// kept returns whether the user wants output for screen readers. It first keeps a value, for terminals that come later.
 function kept(value) {
   try {
     if (value !== undefined) localStorage.acpTerminalReader = value
@@ -57,9 +57,12 @@ export class Screen {
       parts.reader.setAttribute('aria-pressed', kept(!this.#forReaders))
       this.#showReader()
     })
-    host.on(parts.gutter, 'focus', async () => {
-      const { picker } = await host.load(host.signal()) ?? {}
-      parts.gutter.onkeydown = picker?.(this, host)
+    host.on(parts.gutter, 'keydown', async event => {
+      const { key } = event
+      if (key === 'Escape' && host.line()) event.stopPropagation() // which would close the find bar
+      if (/^(Arrow|Page|Home|End)/.test(key)) event.preventDefault()
+      const { pickLine } = await host.load(host.signal()) ?? {}
+      pickLine?.(this, host, key)
     })
     host.on(parts.screen, 'scroll', () => this.#showCut())
     for (const type of ['wheel', 'touchstart', 'pointerdown'])
@@ -250,7 +253,7 @@ export class Screen {
     this.numbers?.fit()
     if (keeps) {
       this.#sync()
-      if (place) this.xterm.scrollToLine(place.line + Math.floor(rest * cols / this.xterm.cols)) // xterm.js keeps the last row
+      if (place) this.xterm.scrollToLine(place.line + Math.round(rest * cols / this.xterm.cols)) // xterm.js keeps the last row
       return place?.dispose()
     }
     this.xterm.scrollToBottom()

@@ -45,11 +45,12 @@ export class Search {
   active = -1 // index of the active match, or -1
   #xterm
   #colors
-  #onChange // called after the matches have changed because of new output
+  #onChange // called after the matches have changed, with the number of those that the screen has dropped
   #pattern = null
   #lines = null // of the screen, until it changes
   #matches = [] // { row, index, length, y, at }: the line's first row, the place in its text; the same for the match's row
   #mark = null // a marker at the active match's line
+  #last = null // a marker at the last match's line
   #ruler
   #decorations = []
   #drawn = '' // what they show
@@ -70,6 +71,9 @@ export class Search {
 
   // row is the first row of the line with the active match, if there is one.
   get row() { return this.#matches[this.active]?.row }
+
+  // text is the text of that line.
+  get text() { return this.#lines?.find(({ row }) => row === this.row)?.text }
 
   // next is the index of the first match in view or below, or count if there is none.
   get next() {
@@ -136,11 +140,14 @@ export class Search {
     this.#timer = setTimeout(() => {
       this.#timer = 0
       if (!this.#pattern) return
-      const before = this.#matches[this.active]
-      const row = this.#mark?.line ?? -1
+      const { active, count } = this
+      const before = this.#matches[active], row = this.#mark?.line
+      const last = this.#matches.at(-1), lastRow = this.#last?.line
+      const indexOf = (match, row) => match && row >= 0 ? this.#matches.findIndex(m => m.row === row && m.index === match.index) : -1
       this.#scan()
-      this.#activate(before && row >= 0 ? this.#matches.findIndex(m => m.row === row && m.index === before.index) : -1)
-      this.#onChange()
+      this.#activate(indexOf(before, row))
+      const at = indexOf(last, lastRow)
+      this.#onChange(at < 0 ? 0 : count - 1 - at)
       this.#draw()
     }, rescanDelay)
   }
@@ -156,6 +163,8 @@ export class Search {
         this.#matches.push({ row, index, length, y: row + after, at: index - starts[after] })
       }
     }
+    this.#last?.dispose()
+    this.#last = this.count ? markerAt(this.#xterm, this.#matches.at(-1).row) : null
     this.#draw()
     this.#drawRuler()
   }

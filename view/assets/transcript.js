@@ -3,36 +3,41 @@
 // describes its screen.
 import { bisect } from './bisect.js'
 import { linesOf, markerAt } from './lines.js'
+import { follow, linksIn } from './links.js'
 import { element } from './text.js'
 
 const pause = 250 // milliseconds from output to its text
 const idle = 1000 // milliseconds until an unfinished line is read out
-const maxRead = 20 // lines that are read out at once
+const maxRead = 5 // lines that are read out at once; of more, only the last
+const rests = [1000, 4000] // milliseconds until more is read out, after few lines and after many
 
 export class Transcript {
   #screen
   #host
-  #pane = element('div', { class: 'transcript', role: 'region', 'aria-label': 'Output' })
+  #pane = element('div', {
+    class: 'transcript', role: 'region', 'aria-label': 'Output', 'aria-description': 'Arrow and page keys go from line to line.', tabIndex: 0,
+  })
   #news = element('div', { class: 'news', role: 'log', 'aria-live': 'polite' })
   #xterm = null // the screen that is open
+  #listeners = [] // to it
   #lines = [] // { node, text, rows, group }
   #place = null // { marker, index, rows }: the first line that can still change, and the rows before it; null for all
-  #top = 0 // scrollTop of the pane, for the row at the top of the screen
+  #top = NaN // scrollTop of the pane for what the screen shows, once the lines are there
   #timer = 0 // until the next draw
   #idleTimer = 0
   #told = 0 // lines that were read out, or were there before
+  #last = 0 // the number of the last of them, if it is known
+  #silent = true // the screen has other lines than before
+  #unread = { count: 0, texts: [] } // lines that will be read out, and the text of the last ones
+  #resting = false
   #begun = '' // the unfinished line that was read out
 
   constructor(screen, pane, host) {
     this.#screen = screen
     this.#host = host
     pane.after(this.#pane, this.#news)
-    this.#pane.onscroll = () => { // by a screen reader or the focus
-      const { scrollTop } = this.#pane
-      if (!this.#xterm || Math.abs(scrollTop - this.#top) < 1) return
-      screen.leaveEnd()
-      this.#xterm.scrollToLine(Math.round(scrollTop / this.#rowHeight))
-    }
+    this.#pane.onscroll = () => this.#onScroll()
+    this.#pane.addEventListener('keydown', event => this.#onKey(event), true) // before a heading
   }
 
   // open begins with a new screen, once that has the output that existed at first. Lines from before a fold stay.
@@ -41,30 +46,44 @@ export class Transcript {
     if (this.#xterm === xterm) return
     this.close()
     this.#xterm = xterm
+    this.#pane.hidden = false
     await this.#host.loaded()
     if (signal.aborted || this.#xterm !== xterm) return
-    xterm.onWriteParsed(() => this.#soon())
     const begin = () => {
       this.#place?.marker.dispose()
+      this.#place = null
       this.#soon()
     }
-    xterm.onResize(begin)
-    xterm.buffer.onBufferChange(begin) // after a reset
-    xterm.onRender(() => this.#follow())
+    this.#listeners = [
+      xterm.onWriteParsed(() => this.#soon()), xterm.onRender(() => this.#follow()),
+      xterm.onResize(begin),
+      xterm.buffer.onBufferChange(() => { // a reset
+        this.#silent = true
+        begin()
+      }),
+    ]
+    this.#silent = true
+    begin()
     this.draw()
   }
 
   // close leaves the screen, and clear also removes the lines.
   close() {
+    if (this.#timer) this.draw()
     clearTimeout(this.#timer)
     clearTimeout(this.#idleTimer)
     this.#timer = 0
+    for (const listener of this.#listeners.splice(0)) listener.dispose()
     this.#xterm = this.#place = null
+    this.#top = NaN
   }
 
   clear() {
     this.close()
     this.#lines = []
+    this.#last = 0
+    this.#unread = { count: 0, texts: [] }
+    this.#pane.hidden = true
     this.#pane.replaceChildren()
     this.#news.replaceChildren()
   }
@@ -72,29 +91,73 @@ export class Transcript {
   // focus gives the focus to the line that has a row. It reports whether there is one.
   focus(row) {
     this.draw()
+    return !!this.#xterm && this.#goTo(this.#indexOf(row))
+  }
+
+  #indexOf(row) {
     let rows = 0
-    const line = this.#lines.find(line => (rows += line.rows) > row)
-    line?.node.focus({ preventScroll: true })
-    return !!line
+    return this.#lines.findIndex(line => (rows += line.rows) > row)
+  }
+
+  // onKey goes from line to line, and first to that at the top of the screen.
+  #onKey(event) {
+    const page = this.#xterm?.rows
+    const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
+    if (!step || !this.#xterm || event.altKey || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    event.stopPropagation()
+    const at = this.#lines.findIndex(({ node }) => node.contains(event.target))
+    const next = at < 0 && Number.isFinite(step) ? this.#indexOf(this.#xterm.buffer.active.viewportY) : Math.max(0, at) + step
+    this.#goTo(Math.min(Math.max(0, next), this.#lines.length - 1))
+  }
+
+  // goTo gives the focus to a line, and scrolls the screen to it. It reports whether there is one.
+  #goTo(index) {
+    const line = this.#lines[index], { buffer: { active: { viewportY } }, rows } = this.#xterm
+    if (!line) return false
+    const target = line.group ? line.node.firstChild : line.node
+    target.focus({ preventScroll: true })
+    const first = this.#lines.slice(0, index).reduce((sum, line) => sum + line.rows, 0)
+    const top = Math.min(first, Math.max(viewportY, first + line.rows - rows))
+    if (top === viewportY) return true
+    this.#screen.leaveEnd()
+    this.#xterm.scrollToLine(top)
+    this.#follow()
+    return true
   }
 
   // draw takes over what has changed on the screen.
   draw() {
     clearTimeout(this.#timer)
     this.#timer = 0
-    if (this.#xterm !== this.#screen.xterm) return
+    if (!this.#xterm) return
     if (this.#screen.numbers.held) return this.#soon()
-    const known = this.#place?.marker.line >= 0
-    if (known) this.#cut(this.#place.marker.line)
+    this.#onScroll()
+    const focused = this.#pane.matches(':focus-within')
+    const row = this.#place?.marker.line, known = row >= 0 && row <= this.#place.rows
+    if (row < 0) this.#told = 0 // all lines are new
+    if (known) this.#cut(row)
     const { index, rows } = known ? this.#place : { index: 0, rows: 0 }
     const fresh = this.#linesFrom(rows)
     const unfinished = !!fresh.at(-1)?.text
     if (!unfinished) fresh.pop() // the cursor is there
     this.#replace(index, fresh)
     this.#nameHeadings()
-    this.#placeAt(fresh.reduce((sum, line) => sum + line.rows, rows))
+    const end = fresh.reduce((sum, line) => sum + line.rows, rows)
+    this.#placeAt(end)
     this.#follow()
-    this.#tell(unfinished, !known || this.#host.shown())
+    if (focused && !this.#pane.matches(':focus-within')) this.#pane.focus({ preventScroll: true }) // its line is gone
+    this.#readNew(unfinished, end)
+  }
+
+  // onScroll scrolls the screen after a screen reader or the focus has scrolled the lines.
+  #onScroll() {
+    const { scrollTop } = this.#pane
+    if (!this.#xterm || !(Math.abs(scrollTop - this.#top) >= 1)) return
+    const row = scrollTop / this.#rowHeight
+    this.#screen.leaveEnd()
+    this.#xterm.scrollToLine(scrollTop > this.#top ? Math.ceil(row) : Math.floor(row))
+    this.#follow()
   }
 
   #soon() { this.#timer ||= setTimeout(() => this.draw(), pause) }
@@ -103,7 +166,7 @@ export class Transcript {
 
   // linesFrom returns the lines from a row on.
   #linesFrom(first) {
-    const all = this.#host.folds()?.headings ?? []
+    const all = this.#host.folds()?.headings.all ?? []
     const groups = new Map(all.slice(bisect(all, ({ marker }) => marker.line >= first)).map(group => [group.marker.line, group]))
     return linesOf(this.#xterm, first).map(({ row, text, starts }) => {
       const group = groups.get(row)
@@ -135,8 +198,14 @@ export class Transcript {
     const rest = Math.min(lines.length - index, fresh.length) - begin
     for (; end < rest && isSame(lines.at(-1 - end), fresh.at(-1 - end)); end++) update(lines.at(-1 - end), fresh.at(-1 - end))
     const made = fresh.slice(begin, fresh.length - end)
-    for (const line of made) line.node = this.#nodeOf(line)
     const gone = lines.splice(index + begin, lines.length - end - index - begin, ...made)
+    if (this.#told > index + begin && this.#told >= index + begin + gone.length) this.#told += made.length - gone.length
+    if (gone.length === 1 && made.length === 1 && !gone[0].group && !made[0].group) { // a line that grows
+      made[0].node = gone[0].node
+      made[0].node.replaceChildren(...withLinks(made[0].text))
+      return setRows(made[0], made[0].rows)
+    }
+    for (const line of made) line.node = this.#nodeOf(line)
     for (const { node } of gone) node.remove()
     const nodes = document.createDocumentFragment()
     nodes.append(...made.map(({ node }) => node))
@@ -144,19 +213,24 @@ export class Transcript {
   }
 
   #nodeOf({ text, rows, group }) {
-    const node = group ? element('div', { role: 'heading', ariaLevel: '3' }, this.#host.folds().button(group.id)) : element('div', { textContent: text })
-    node.tabIndex = -1
+    const node = element('div', { tabIndex: -1 }, ...group ? [] : withLinks(text))
+    if (group) {
+      const button = this.#host.folds().headings.button(group.id)
+      button.tabIndex = -1 // arrow keys lead to it
+      Object.assign(node, { role: 'heading', ariaLevel: '3' }).append(button)
+    }
     if (rows > 1) node.style.setProperty('--rows', rows)
     return node
   }
 
-  // nameHeadings names the buttons of headings, whose groups may have ended or been folded.
+  // nameHeadings names the buttons of headings, until their groups have ended.
   #nameHeadings() {
-    for (const { node: { firstChild: button }, group } of this.#lines) {
-      if (!group) continue
-      const name = this.#host.folds().nameOf(group)
-      if (button.ariaLabel !== name) button.ariaLabel = name
+    for (const line of this.#lines) {
+      if (!line.group || line.named) continue
+      const { node: { firstChild: button }, group } = line
+      button.ariaLabel = this.#host.folds().headings.nameOf(group)
       button.ariaExpanded = !group.folded
+      line.named = group.lines !== undefined
     }
   }
 
@@ -180,35 +254,80 @@ export class Transcript {
     this.#top = this.#pane.scrollTop // which is rounded
   }
 
-  // tell reads new lines out, unless silent. Of many, it says how many they are, and reads the last one.
-  #tell(unfinished, silent) {
-    const whole = this.#lines.length - unfinished
-    const fresh = silent ? [] : this.#lines.slice(Math.max(0, this.#told), whole).map(({ text }) => text)
+  // readNew reads new lines out, unless they were there before. All lines have this number of rows.
+  #readNew(unfinished, rows) {
+    const whole = this.#lines.length - unfinished, last = unfinished ? this.#lines.at(-1) : null
+    const told = this.#host.shown() ? Infinity : this.#silent ? this.#resumeAt() : Math.max(0, this.#told)
+    const fresh = this.#lines.slice(told, whole).map(({ text }) => text)
     this.#told = whole
+    if (whole && !this.#host.shown()) this.#last = this.#screen.numbers.of(rows - (last?.rows ?? 0) - 1)
     if (fresh[0] === this.#begun) fresh.shift()
-    if (fresh.length > maxRead) fresh.splice(0, fresh.length - 1, `${fresh.length} new lines. The last:`)
+    if (whole > told) this.#begun = ''
     this.#say(fresh)
-    const last = unfinished ? this.#lines.at(-1).text : ''
     clearTimeout(this.#idleTimer)
-    if (silent) this.#begun = last
-    else if (last && last !== this.#begun) {
+    if (this.#silent) this.#begun = last?.text
+    else if (last && last.text !== this.#begun) {
       this.#idleTimer = setTimeout(() => {
-        this.#say([last])
-        this.#begun = last
+        this.#say([last.text])
+        this.#begun = last.text
       }, idle)
     }
+    this.#silent = false
+  }
+
+  // resumeAt returns the index of the first line to read out after the screen has got other lines: after the last one that
+  // was read out.
+  #resumeAt() {
+    const row = this.#last ? this.#screen.numbers.rowOf(this.#last) : -1
+    return row < 0 ? Infinity : this.#indexOf(row) + 1
   }
 
   #say(texts) {
-    this.#news.append(...texts.map(text => element('div', { textContent: text })))
-    while (this.#news.childElementCount > 2 * maxRead) this.#news.firstChild.remove()
+    const unread = this.#unread
+    unread.count += texts.length
+    unread.texts = [...unread.texts, ...texts].slice(-maxRead)
+    if (!this.#resting) this.#speak()
   }
+
+  // speak reads lines out. Of many, it says how many they are, and reads the last one.
+  #speak() {
+    const { count, texts } = this.#unread, many = count > maxRead
+    this.#resting = count > 0
+    if (!count) return
+    this.#unread = { count: 0, texts: [] }
+    this.tell(...many ? [`${count} new lines. The last:`, texts.at(-1)] : texts)
+    setTimeout(() => this.#speak(), rests[Number(many)])
+  }
+
+  // tell reads texts out.
+  tell(...texts) {
+    this.#news.append(...texts.map(text => element('div', { textContent: text })))
+    while (this.#news.childElementCount > 20) this.#news.firstChild.remove()
+  }
+}
+
+// withLinks returns a text and elements for the addresses in it.
+function withLinks(text) {
+  let at = 0
+  const parts = linksIn(text).flatMap(({ index, address }) => {
+    const link = element('a', {
+      href: address, textContent: address, rel: 'noopener noreferrer', onclick: event => {
+        event.preventDefault()
+        follow(address)
+      },
+    })
+    const before = text.slice(at, index)
+    at = index + address.length
+    return [before, link]
+  })
+  return [...parts, text.slice(at)]
 }
 
 const isSame = (line, fresh) => line?.group?.id === fresh.group?.id && (fresh.group || line?.text === fresh.text)
 
 // update says that a line is still there, perhaps with other rows and as another group.
 function update(line, { rows, text, group }) {
+  if (group !== line.group) line.named = false
   Object.assign(line, { text, group })
   if (rows !== line.rows) setRows(line, rows)
 }

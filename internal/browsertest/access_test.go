@@ -42,6 +42,7 @@ func testFindByKeyboard(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.reader').click(), true)`)
 	p.until(transcript + `.endsWith('error: bad')`)
 	find()
+	p.until(news + `.endsWith('needle 1\nneedle 2')`)
 	require.Equal(t, "needle 2", eval[string](p, `el.shadowRoot.activeElement.textContent`))
 	eval[bool](p, `(part('.first-error').click(), true)`)
 	p.until(`el.shadowRoot.activeElement.textContent === 'error: bad'`)

@@ -56,10 +56,16 @@ func testTranscript(t *testing.T, b visitor) {
 	p.until(news + `.endsWith('same\nPassword: ')`)
 	texts <- "\nright\n"
 	p.until(news + `.endsWith('same\nPassword: \nright')`)
+	// Addresses are links, which ask first.
+	texts <- "see https://example.com/a.\n"
+	p.until(`part('.transcript a')?.href === 'https://example.com/a'`)
+	require.Equal(t, "see https://example.com/a.", eval[string](p, `part('.transcript a').parentNode.textContent`))
+	require.True(t, eval[bool](p, `(window.confirm = text => { window.asked = text }, part('.transcript a').click(), asked.endsWith('https://example.com/a'))`))
+
 	// Nothing is lost that comes while groups are folded.
 	eval[bool](p, `(button.click(), true)`)
 	texts <- "in between\n"
-	p.until(news + `.endsWith('right\nin between')`)
+	p.until(news + `.endsWith('a.\nin between')`)
 	p.until(transcript + `.includes('# Install, 1 line (expanded)')`)
 	texts <- strings.Repeat("much\n", 99) + "last\n"
 	p.until(`/between\n[^]*\d\d new lines. The last:\nlast$/.test(` + news + `)`)
@@ -154,8 +160,12 @@ func testLongTranscript(t *testing.T, b visitor) {
 
 	// Earlier parts of the output are read, too.
 	p.until(`el.row?.ended`)
-	eval[bool](p, `(part('.earlier').click(), true)`)
+	eval[bool](p, `(part('.earlier').focus(), part('.earlier').click(), true)`)
 	p.until(`!part('.later').hidden`)
 	p.until(transcript + ` === el.text.trimEnd() && !` + transcript + `.includes('done')`)
+	p.until(`part('.earlier').hidden`)
+	require.True(t, eval[bool](p, `el.shadowRoot.activeElement === part('.later')`), "the focus is not lost")
+	p.until(`part('.later').hidden || (part('.later').click(), false)`)
+	p.until(`el.shadowRoot.activeElement?.tagName === 'TEXTAREA' && ` + transcript + `.endsWith('done\nend')`)
 	p.requireQuiet()
 }

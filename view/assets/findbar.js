@@ -69,7 +69,7 @@ export class FindBar {
       partial: () => this.#reading.partial && !this.#reading.moving, shown: () => this.#reading.shown,
       read: async () => (await this.#reading.seeker()).readOrSay(signal),
       show: async (history, last) => (await this.#reading.seeker()).show(history, last),
-      focus: row => this.#screen.transcript?.focus(row), tell: text => { if (text && this.#screen.reads) this.#screen.transcript?.tell(text) },
+      transcript: () => this.#screen.reads ? this.#screen.transcript : null,
     })
   }
 

@@ -3,8 +3,7 @@ import { Search, patternOf } from './search.js'
 
 // Finder finds text for a bar. output gives access to the output: partial() says whether the screen has only a part of
 // it, which is shown(), a Window, or else the end; read() resolves to the History, or null; show(history, last) shows
-// another Window; focus(row) gives the focus to a line for screen
-// readers, and reports whether it could; tell(text) reads a text out.
+// another Window; transcript() is the Transcript, if the user wants one.
 export class Finder {
   #search
   #bar // { findText, findCount, findCase, findWord, findRegex }
@@ -48,7 +47,7 @@ export class Finder {
     if (search.count) search.show((next + search.count) % search.count)
     this.#before = history ? this.#matchesBefore(history, pattern) : 0
     this.#showCount()
-    if (!incremental) this.#output.tell(search.text)
+    if (!incremental && search.active >= 0) this.#output.transcript()?.tell(search.text)
     return true
   }
 
@@ -62,7 +61,7 @@ export class Finder {
   clear(focus) {
     const { row } = this.#search
     this.#search.set(null)
-    return focus && row >= 0 && this.#output.focus(row)
+    return focus && row >= 0 && this.#output.transcript()?.focus(row)
   }
 
   dispose() {

@@ -77,9 +77,10 @@ export class Reading {
     const p = this.#parts
     const pty = this.#screen.kind === 'pty'
     p.cut.hidden = pty ? !this.#screen.full : !this.partial
-    p.earlier.hidden = pty || this.shown?.first === 0
     p.later.hidden = !this.shown
-    if (p.earlier.hidden && p.box.getRootNode().activeElement === p.earlier) p.later.focus()
+    const whole = pty || this.shown?.first === 0
+    if (whole && p.box.getRootNode().activeElement === p.earlier) p.later.focus()
+    p.earlier.hidden = whole
     if (p.cut.hidden) return
     const some = n => n.toLocaleString('en')
     const first = this.#screen.numbers.of(0), last = this.#screen.numbers.last

@@ -1,6 +1,6 @@
 // Finding text in the output on the screen: a pattern, its matches, and their marks.
 import { bisect } from './bisect.js'
-import { linesOf, markerAt, placesOf } from './lines.js'
+import { linesOf, markerAt, placesOf, textOf } from './lines.js'
 import { Ruler } from './ruler.js'
 
 const word = String.raw`[\p{L}\p{M}\p{N}_]`
@@ -73,7 +73,11 @@ export class Search {
   get row() { return this.#matches[this.active]?.row }
 
   // text is the text of that line.
-  get text() { return this.#lines?.find(({ row }) => row === this.row)?.text }
+  get text() {
+    let y = this.row
+    while (this.#xterm.buffer.active.getLine(y + 1)?.isWrapped) y++
+    return textOf(this.#xterm, { start: { x: 0, y: this.row }, end: { x: this.#xterm.cols, y } })
+  }
 
   // next is the index of the first match in view or below, or count if there is none.
   get next() {

@@ -15,7 +15,8 @@ export class Transcript {
   #screen
   #host
   #pane = element('div', {
-    class: 'transcript', role: 'region', 'aria-label': 'Output', 'aria-description': 'Arrow and page keys go from line to line.', tabIndex: 0,
+    class: 'transcript', role: 'region', tabIndex: 0,
+    'aria-label': 'Output', 'aria-description': 'Arrow and page keys go from line to line.',
   })
   #news = element('div', { class: 'news', role: 'log', 'aria-live': 'polite' })
   #xterm = null // the screen that is open
@@ -260,7 +261,7 @@ export class Transcript {
     const told = this.#host.shown() ? Infinity : this.#silent ? this.#resumeAt() : Math.max(0, this.#told)
     const fresh = this.#lines.slice(told, whole).map(({ text }) => text)
     this.#told = whole
-    if (whole && !this.#host.shown()) this.#last = this.#screen.numbers.of(rows - (last?.rows ?? 0) - 1)
+    if (whole && !this.#host.shown()) this.#last = Math.max(this.#last, this.#screen.numbers.of(rows - (last?.rows ?? 0) - 1))
     if (fresh[0] === this.#begun) fresh.shift()
     if (whole > told) this.#begun = ''
     this.#say(fresh)

@@ -87,6 +87,9 @@ var modules = map[string]string{
 	"later.js": "export * from './later.js'", "page.css": "@import './page.css';",
 }
 
+// internals matches names that only xterm.js uses, and acp-terminal.js beside it. Both are in one file.
+const internals = `^_[^_]|(Service|Emitter)$|^(rawOptions|decPrivateModes|dimensions|triggerDataEvent)$`
+
 // build returns the files of the bundle by name.
 func build(assets string) (map[string][]byte, error) {
 	assets, err := filepath.Abs(assets)
@@ -102,7 +105,7 @@ func build(assets string) (map[string][]byte, error) {
 		result := api.Build(api.BuildOptions{
 			Stdin: &api.StdinOptions{Contents: source, ResolveDir: assets, Loader: loader}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
 			MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, Charset: api.CharsetUTF8,
-			MangleProps:   `^_[^_]`, // internals of xterm.js, all in one file
+			MangleProps:   internals,
 			LegalComments: api.LegalCommentsEndOfFile, Plugins: []api.Plugin{plugin(assets, name)},
 		})
 		for _, problem := range append(result.Errors, result.Warnings...) {

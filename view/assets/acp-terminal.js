@@ -196,14 +196,13 @@ class AcpTerminal extends HTMLElement {
   async #connect(again = false) {
     this.#connection?.abort()
     const { signal } = this.#connection = new AbortController()
-    const { cut, screen } = this.#parts, { activeElement } = this.shadowRoot
-    const focused = screen.contains(activeElement) || cut.contains(activeElement)
+    const focused = this.shadowRoot.activeElement?.closest(again ? '.screen, .cut' : '.screen, .cut, .transcript')
     if (!again) this.#clear()
     for (const part of [this.#find, this.#screen, this.#reading, this.#live]) part.close()
     await this.#ready
     if (signal.aborted) return
     this.#openScreen()
-    if (focused) this.#screen.xterm.focus()
+    if (focused) this.#screen.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`

@@ -19,7 +19,7 @@ export class Reading {
     on(parts.later, 'click', () => this.later())
     on(parts.toEnd, 'click', () => {
       this.toEnd()
-      screen.xterm?.focus()
+      screen.focus()
     })
     on(parts.firstError, 'click', () => this.#seek('toFirstError'))
   }

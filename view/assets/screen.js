@@ -209,6 +209,9 @@ export class Screen {
     this.#showReader()
   }
 
+  // focus gives the focus to the output.
+  focus() { if (!this.reads || !this.transcript?.focus()) this.xterm?.focus() }
+
   // reads means that the output has a Transcript.
   get reads() { return this.#forReaders && this.kind === 'pipe' }
 

@@ -202,7 +202,8 @@ export class Search {
       const from = places[0].x
       const to = places.at(-1).x + places.at(-1).width
       const marker = markerAt(this.#xterm, y)
-      const decoration = this.#xterm.registerDecoration({ marker, x: from, width: Math.max(1, to - from), layer: 'top', ...colors })
+      const inverse = this.#xterm.buffer.active.getLine(y).getCell(from).isInverse() && { foregroundColor: this.#xterm.options.theme.foreground }
+      const decoration = this.#xterm.registerDecoration({ marker, x: from, width: Math.max(1, to - from), layer: 'top', ...inverse, ...colors })
       if (!decoration) return marker.dispose()
       decoration.onRender(shown => {
         shown.classList.add('match', 'found')

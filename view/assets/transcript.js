@@ -8,6 +8,7 @@ import { element } from './text.js'
 
 const pause = 250 // milliseconds from output to its text
 const idle = 1000 // milliseconds until an unfinished line is read out
+const progress = 5000 // milliseconds until it is read out again, if it changes
 const maxRead = 5 // lines that are read out at once; of more, only the last
 const rests = [1000, 4000] // milliseconds until more is read out, after few lines and after many
 
@@ -32,6 +33,7 @@ export class Transcript {
   #unread = { count: 0, texts: [] } // lines that will be read out, and the text of the last ones
   #resting = false
   #begun = '' // the unfinished line that was read out
+  #partial = '' // the unfinished line
 
   constructor(screen, pane, host) {
     this.#screen = screen
@@ -73,7 +75,7 @@ export class Transcript {
     if (this.#timer) this.draw()
     clearTimeout(this.#timer)
     clearTimeout(this.#idleTimer)
-    this.#timer = 0
+    this.#timer = this.#idleTimer = 0
     for (const listener of this.#listeners.splice(0)) listener.dispose()
     this.#xterm = this.#place = null
     this.#top = NaN
@@ -89,8 +91,12 @@ export class Transcript {
     this.#news.replaceChildren()
   }
 
-  // focus gives the focus to the line that has a row. It reports whether there is one.
+  // focus gives the focus to the line that has a row, or to all lines. It reports whether it could.
   focus(row) {
+    if (row === undefined) {
+      this.#pane.focus({ preventScroll: true })
+      return this.#pane.matches(':focus')
+    }
     this.draw()
     return !!this.#xterm && this.#goTo(this.#indexOf(row))
   }
@@ -100,7 +106,13 @@ export class Transcript {
     return this.#lines.findIndex(line => (rows += line.rows) > row)
   }
 
-  // onKey goes from line to line, and first to that at the top of the screen.
+  // first is the row of the line to read first: of the linked one, if it is in view, or else the one at the top.
+  get #first() {
+    const { viewportY } = this.#xterm.buffer.active, row = this.#screen.numbers.rowOf(this.#screen.markedLine ?? 0)
+    return row >= viewportY && row < viewportY + this.#xterm.rows ? row : viewportY
+  }
+
+  // onKey goes from line to line, and first to the linked one or that at the top of the screen.
   #onKey(event) {
     const page = this.#xterm?.rows
     const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key]
@@ -108,7 +120,7 @@ export class Transcript {
     event.preventDefault()
     event.stopPropagation()
     const at = this.#lines.findIndex(({ node }) => node.contains(event.target))
-    const next = at < 0 && Number.isFinite(step) ? this.#indexOf(this.#xterm.buffer.active.viewportY) : Math.max(0, at) + step
+    const next = at < 0 && Number.isFinite(step) ? this.#indexOf(this.#first) : Math.max(0, at) + step
     this.#goTo(Math.min(Math.max(0, next), this.#lines.length - 1))
   }
 
@@ -136,7 +148,6 @@ export class Transcript {
     this.#onScroll()
     const focused = this.#pane.matches(':focus-within')
     const row = this.#place?.marker.line, known = row >= 0 && row <= this.#place.rows
-    if (row < 0) this.#told = 0 // all lines are new
     if (known) this.#cut(row)
     const { index, rows } = known ? this.#place : { index: 0, rows: 0 }
     const fresh = this.#linesFrom(rows)
@@ -148,7 +159,7 @@ export class Transcript {
     this.#placeAt(end)
     this.#follow()
     if (focused && !this.#pane.matches(':focus-within')) this.#pane.focus({ preventScroll: true }) // its line is gone
-    this.#readNew(unfinished, end)
+    this.#readNew(unfinished, end, known ? '' : row < 0 ? 'dropped' : 'again')
   }
 
   // onScroll scrolls the screen after a screen reader or the focus has scrolled the lines.
@@ -245,47 +256,60 @@ export class Transcript {
 
   // follow puts the lines where the screen shows them.
   #follow() {
-    const { element, buffer: { active } } = this.#xterm
+    const { element, buffer: { active }, options: { fontFamily, fontSize } } = this.#xterm
     const { offsetLeft, offsetTop, clientWidth, clientHeight } = element.parentNode
     Object.assign(this.#pane.style, {
       left: `${offsetLeft}px`, top: `${offsetTop}px`, width: `${clientWidth}px`, height: `${clientHeight}px`,
+      fontFamily, fontSize: `${fontSize}px`, lineHeight: `${this.#rowHeight}px`, overflowWrap: 'anywhere',
     })
     this.#pane.style.setProperty('--row', `${this.#rowHeight}px`)
     this.#pane.scrollTop = active.viewportY * this.#rowHeight
     this.#top = this.#pane.scrollTop // which is rounded
   }
 
-  // readNew reads new lines out, unless they were there before. All lines have this number of rows.
-  #readNew(unfinished, rows) {
+  // readNew reads new lines out, unless they were there before. All lines have this number of rows. drawn says
+  // whether all were drawn: "again", or because the screen has "dropped" those that were known.
+  #readNew(unfinished, rows, drawn) {
+    const { numbers } = this.#screen, shown = this.#host.shown()
     const whole = this.#lines.length - unfinished, last = unfinished ? this.#lines.at(-1) : null
-    const told = this.#host.shown() ? Infinity : this.#silent ? this.#resumeAt() : Math.max(0, this.#told)
+    const told = shown ? Infinity : drawn ? this.#resumeAt(drawn) : Math.max(0, this.#told)
     const fresh = this.#lines.slice(told, whole).map(({ text }) => text)
+    const number = whole ? numbers.of(rows - (last?.rows ?? 0) - 1) : 0
+    const count = told === 0 && this.#last && number ? number - this.#last : fresh.length // with those that the screen has dropped
     this.#told = whole
-    if (whole && !this.#host.shown()) this.#last = Math.max(this.#last, this.#screen.numbers.of(rows - (last?.rows ?? 0) - 1))
+    if (!shown) this.#last = Math.max(this.#last, number)
     if (fresh[0] === this.#begun) fresh.shift()
-    if (whole > told) this.#begun = ''
-    this.#say(fresh)
-    clearTimeout(this.#idleTimer)
-    if (this.#silent) this.#begun = last?.text
-    else if (last && last.text !== this.#begun) {
-      this.#idleTimer = setTimeout(() => {
-        this.#say([last.text])
-        this.#begun = last.text
-      }, idle)
+    if (whole > told) {
+      this.#begun = ''
+      clearTimeout(this.#idleTimer)
+      this.#idleTimer = 0
     }
+    if (fresh.length) this.#say(fresh, count)
+    this.#partial = last?.text ?? ''
+    if (this.#silent) this.#begun = this.#partial
     this.#silent = false
+    if (this.#partial !== this.#begun) this.#idleTimer ||= setTimeout(() => this.#readPartial(), this.#begun ? progress : idle)
   }
 
-  // resumeAt returns the index of the first line to read out after the screen has got other lines: after the last one that
-  // was read out.
-  #resumeAt() {
-    const row = this.#last ? this.#screen.numbers.rowOf(this.#last) : -1
-    return row < 0 ? Infinity : this.#indexOf(row) + 1
+  #readPartial() {
+    this.#idleTimer = 0
+    if (!this.#partial || this.#partial === this.#begun) return
+    this.#begun = this.#partial
+    this.#say([this.#begun])
   }
 
-  #say(texts) {
+  // resumeAt returns the index of the first line to read out after the screen was written or wrapped again: after the last
+  // one that was read out. If that is not on the screen any more, all lines are new.
+  #resumeAt(drawn) {
+    const { numbers } = this.#screen
+    if (!this.#last || !numbers.known) return this.#silent ? Infinity : drawn === 'dropped' ? 0 : Math.max(0, this.#told)
+    const row = numbers.rowOf(this.#last)
+    return row >= 0 ? this.#indexOf(row) + 1 : numbers.of(0) > this.#last ? 0 : Infinity
+  }
+
+  #say(texts, count = texts.length) {
     const unread = this.#unread
-    unread.count += texts.length
+    unread.count += count
     unread.texts = [...unread.texts, ...texts].slice(-maxRead)
     if (!this.#resting) this.#speak()
   }
@@ -312,6 +336,7 @@ function withLinks(text) {
   let at = 0
   const parts = linksIn(text).flatMap(({ index, address }) => {
     const link = element('a', {
+      style: 'color: inherit; text-decoration: none', // the screen shows it
       href: address, textContent: address, rel: 'noopener noreferrer', onclick: event => {
         event.preventDefault()
         follow(address)

@@ -275,10 +275,10 @@ export class Transcript {
     const told = shown ? Infinity : drawn ? this.#resumeAt(drawn) : Math.max(0, this.#told)
     const fresh = this.#lines.slice(told, whole).map(({ text }) => text)
     const number = whole ? numbers.of(rows - (last?.rows ?? 0) - 1) : 0
-    const count = told === 0 && this.#last && number ? number - this.#last : fresh.length // with those that the screen has dropped
+    if (fresh[0] === this.#begun) fresh.shift()
+    const count = told === 0 && this.#last && number ? number - this.#last : fresh.length // with lines that were dropped
     this.#told = whole
     if (!shown) this.#last = Math.max(this.#last, number)
-    if (fresh[0] === this.#begun) fresh.shift()
     if (whole > told) {
       this.#begun = ''
       clearTimeout(this.#idleTimer)

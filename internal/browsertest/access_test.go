@@ -102,28 +102,18 @@ func testLowWindow(t *testing.T, b visitor) {
 
 // The outlines of matches and of a linked line are seen in both themes.
 func testOutlines(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("needle needle\nhay\n", 0)}), nil)
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("needle needle\nhay\n\x1b[7mNEEDLE\x1b[0m\n", 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "ci"))+"#L2")
 	p.until(marked + ` === 'hay' && el.row?.ended`)
 	eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, fmt.Sprintf(`(el.setAttribute('theme', %q), true)`, theme))
 		for _, mark := range []string{".marked", ".found.active", ".found:not(.active)"} {
-			p.until(fmt.Sprintf(`part(%q) && getComputedStyle(part(%[1]q)).outlineStyle === 'solid'`, mark))
-			require.GreaterOrEqual(t, eval[float64](p, fmt.Sprintf(`(() => {
-				const context = document.createElement('canvas').getContext('2d')
-				const light = () => {
-					const parts = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).map(part => part / 255)
-					const [r, g, b] = parts.map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4)
-					return .2126 * r + .7152 * g + .0722 * b
-				}
-				const fill = color => { context.fillStyle = color; context.fillRect(0, 0, 1, 1) }
-				fill(getComputedStyle(part('.box')).backgroundColor)
-				const back = light()
-				fill(getComputedStyle(part(%q)).outlineColor)
-				return (Math.max(back, light()) + .05) / (Math.min(back, light()) + .05)
-			})()`, mark)), 3., "%s, %s", mark, theme)
+			p.until(fmt.Sprintf(`getComputedStyle(part(%q)).outlineStyle === 'solid' && (() => {`+ratio+`
+				return contrastOf(getComputedStyle(part(%[1]q)).outlineColor, getComputedStyle(part('.box')).backgroundColor)
+			})() >= 3`, mark))
 		}
+		p.until(contrast("NEEDLE") + ` >= 4.5`) // inverse
 	}
 	p.requireQuiet()
 }

@@ -225,24 +225,30 @@ func testGroupsOfReplaced(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// ratio defines the function contrastOf of a colour with its backgrounds, from the lowest.
+const ratio = `
+	const paint = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+	const luminance = (...colors) => {
+		for (const color of colors) {
+			paint.fillStyle = color
+			paint.fillRect(0, 0, 1, 1)
+		}
+		const [r, g, b] = [...paint.getImageData(0, 0, 1, 1).data].map(c => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b
+	}
+	const contrastOf = (color, ...backs) => {
+		const [low, high] = [luminance(...backs), luminance(...backs, color)].sort((a, b) => a - b)
+		return (high + 0.05) / (low + 0.05)
+	}`
+
 // contrast returns the contrast of a text on the screen with its background, or 0 if it is not there.
 func contrast(text string) string {
-	return fmt.Sprintf(`(() => {
-		const paint = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
-		const luminance = (...colors) => {
-			for (const color of colors) {
-				paint.fillStyle = color
-				paint.fillRect(0, 0, 1, 1)
-			}
-			const [r, g, b] = [...paint.getImageData(0, 0, 1, 1).data].map(c => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-			return 0.2126 * r + 0.7152 * g + 0.0722 * b
-		}
+	return fmt.Sprintf(`(() => {`+ratio+`
 		const span = %s
 		const mark = part('.marked'), { top } = span.getBoundingClientRect()
 		const isMarked = mark && Math.abs(mark.getBoundingClientRect().top - top) < 4
 		const backs = [part('.box'), isMarked ? mark : span, span].map(node => getComputedStyle(node).backgroundColor)
-		const [low, high] = [luminance(...backs), luminance(...backs, getComputedStyle(span).color)].sort((a, b) => a - b)
-		return (high + 0.05) / (low + 0.05)
+		return contrastOf(getComputedStyle(span).color, ...backs)
 	})()`, spanOf(text))
 }
 
@@ -256,6 +262,7 @@ func testErrorColours(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
 	p := b.visit(t, v.only(v.create(t, "make")))
+	p.resize(1000, 900) // has room for all lines
 	texts <- "plain\n\x1b[7minverse\x1b[0m\n\x1b[2mfaint\x1b[0m\n" + dim.String()
 	for _, part := range []string{"er", "ror: bad ", strings.Repeat("long ", 40), "\n", "Warning: odd\n", "\x1b[32merror: green\x1b[0m\nterror: no\n"} {
 		texts <- part
@@ -274,6 +281,7 @@ func testErrorColours(t *testing.T, b visitor) {
 			p.until(fmt.Sprintf(`%s === %q`, styleIfShown(sign), want[0]))
 		}
 		for _, text := range []string{"plain", "faint", "error: green", "terror: no", "0 errors"} {
+			p.until(styleIfShown(text) + ` !== ''`)
 			colors[text] = eval[string](p, styleIfShown(text))
 		}
 		require.Equal(t, colors["plain"], colors["terror: no"])

@@ -103,7 +103,9 @@ func testLowWindow(t *testing.T, b visitor) {
 // The outlines of matches and of a linked line are seen in both themes.
 func testOutlines(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print("needle needle\nhay\n\x1b[7mNEEDLE\x1b[0m\n", 0)}), nil)
-	p := b.visit(t, v.only(v.create(t, "ci"))+"#L2")
+	terminal := v.create(t, "ci")
+	<-terminal.Done()
+	p := b.visit(t, v.only(terminal)+"#L2")
 	p.until(marked + ` === 'hay' && el.row?.ended`)
 	eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
 	for _, theme := range []string{"light", "dark"} {

@@ -117,7 +117,9 @@ func testNumbersOfFull(t *testing.T, b visitor) {
 		fmt.Fprintf(&long, "line %d %s\n", i+1, strings.Repeat("x", 200))
 	}
 	v := serve(t, made(t, acptermtest.Commands{"long": acptermtest.Print(long.String(), 0)}), nil)
-	p := b.visit(t, v.only(v.createLong(t, "long"))+"#L3900")
+	terminal := v.createLong(t, "long")
+	<-terminal.Done() // a page says that there is no line that is not written yet
+	p := b.visit(t, v.only(terminal)+"#L3900")
 	p.until(marked + `?.startsWith('line 3900 ')`)
 	const top = `part('.xterm-rows').firstChild.textContent.trim()`
 	for !strings.HasPrefix(eval[string](p, top), "line 38") { // not within a line

@@ -115,7 +115,8 @@ func garbageLine(rnd *rand.Rand) string {
 		`{"sessionId":"s","command":"/nowhere/true","cwd":"relative"}`, `{"sessionId":"s","command":"true","args":"x"}`,
 		`{"sessionId":"s","command":"/nowhere/true","env":[{"name":"A=B","value":""}]}`,
 		`{"sessionId":"s","terminalId":"term_x"}`,
-		`{"sessionId":"s","command":"/nowhere/to/be/found"}`, `{"requestId":"g1"}`, `{"sessionId":"s","command":"a\u0000b"}`}
+		`{"sessionId":"s","command":"/nowhere/to/be/found"}`, `{"requestId":"g1"}`,
+		`{"sessionId":"s","command":"a\u0000b"}`}
 	value := func() string { return values[rnd.IntN(len(values))] }
 	asking := func(params string) string {
 		method := methods[rnd.IntN(len(methods))]
@@ -153,7 +154,8 @@ func garbageLine(rnd *rand.Rand) string {
 		return ""
 	case 9:
 		if rnd.IntN(2000) == 0 {
-			return `{"jsonrpc":"2.0","id":"long","method":"terminal/create","params":"` + strings.Repeat("x", 1<<20) + `"}`
+			params := strings.Repeat("x", 1<<20)
+			return `{"jsonrpc":"2.0","id":"long","method":"terminal/create","params":"` + params + `"}`
 		}
 		return "log: something happened"
 	}

@@ -116,7 +116,8 @@ func startOthers() (undo func(), err error) {
 				default:
 				}
 				out, err := exec.Command("sh", "-c", "echo fine; exit 3").Output()
-				if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 || string(out) != "fine\n" {
+				exit, ok := errors.AsType[*exec.ExitError](err)
+				if !ok || exit.ExitCode() != 3 || string(out) != "fine\n" {
 					fmt.Fprintf(os.Stderr, "soak: a command of the host's own: %q, %v\n", out, err)
 					os.Exit(2)
 				}
@@ -257,8 +258,8 @@ func kinds(r *run) {
 			if parts[sc.name] == 0 {
 				continue
 			}
-			args := []string{"-host", k.name, "-n", fmt.Sprint(max(1, r.count/parts[sc.name])), "-seed", fmt.Sprint(r.seed),
-				"-seconds", fmt.Sprint(r.seconds), "-procs", fmt.Sprint(r.procs), sc.name}
+			args := []string{"-host", k.name, "-n", fmt.Sprint(max(1, r.count/parts[sc.name])),
+				"-seed", fmt.Sprint(r.seed), "-seconds", fmt.Sprint(r.seconds), "-procs", fmt.Sprint(r.procs), sc.name}
 			if err := runSoak(args, "  "+k.name+": "); err != nil {
 				r.fail("runs failed", 1, "%s: %v", strings.Join(args, " "), err)
 			}

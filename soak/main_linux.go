@@ -143,7 +143,9 @@ Starts thousands of commands, and looks for what remains of them in /proc. It ne
   soak -seconds 60 everything
 
 `)
-	flag.VisitAll(func(f *flag.Flag) { fmt.Fprintf(w, "  -%-8s %s (%s)\n", f.Name, f.Usage, cmp.Or(f.DefValue, "none")) })
+	flag.VisitAll(func(f *flag.Flag) {
+		fmt.Fprintf(w, "  -%-8s %s (%s)\n", f.Name, f.Usage, cmp.Or(f.DefValue, "none"))
+	})
 	fmt.Fprintln(w, "\nscenarios:")
 	for _, sc := range scenarios() {
 		fmt.Fprintf(w, "  %-11s %9d  %s\n", sc.name, sc.count, sc.shows)

@@ -61,13 +61,15 @@ func (p process) runs() bool {
 func withVariable(variable string) (found []process) {
 	return eachProcess(func(pid int) bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		return err == nil && (bytes.HasPrefix(environ, []byte(variable)) || bytes.Contains(environ, []byte("\x00"+variable)))
+		return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+variable))
 	})
 }
 
 // eachProcess returns the running processes that satisfy a function, except this one.
 func eachProcess(is func(pid int) bool) (found []process) {
-	return eachState(func(p process) bool { return p.state != 'Z' && p.state != 'X' && p.pid != os.Getpid() && is(p.pid) })
+	return eachState(func(p process) bool {
+		return p.state != 'Z' && p.state != 'X' && p.pid != os.Getpid() && is(p.pid)
+	})
 }
 
 // eachState returns the processes, including zombies, that satisfy a function.

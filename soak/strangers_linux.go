@@ -97,6 +97,15 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	begun = time.Now()
 	err = ending[rnd.IntN(2)]()
 	r.most("ms for the slowest end", time.Since(begun).Milliseconds())
+	r.ended(t, named, how, err)
+	for _, p := range helper.gone() {
+		r.fail("strangers signalled", 1, "%v: %s", p, how)
+	}
+	return taken
+}
+
+// ended checks a tree after its end, which returned err.
+func (r *run) ended(t *tree, named *survivors, how string, err error) {
 	named.from(err)
 	if errors.Is(err, acpterm.ErrCancelled) {
 		r.fail("hung", 1, "the end: %s", how)
@@ -109,10 +118,6 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 		r.note("ends with an error", 1)
 		r.excuse(t)
 	}
-	for _, p := range helper.gone() {
-		r.fail("strangers signalled", 1, "%v: %s", p, how)
-	}
-	return taken
 }
 
 // ownKind counts an error whose kind does not tell its reason. If the host is intact, any error is wrong.
@@ -209,7 +214,8 @@ func strangersChild([]string) {
 			// Set the next number. This requires CAP_SYS_ADMIN in the namespace; without it, strangers have other
 			// numbers.
 			os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(fmt.Sprint(want-1)), 0)
-			p, err := os.StartProcess(sleep, []string{"sleep", "3600"}, &os.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true}})
+			session := &os.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true}}
+			p, err := os.StartProcess(sleep, []string{"sleep", "3600"}, session)
 			check(err)
 			got, _ = readProcess(p.Pid)
 			if p.Pid == want {

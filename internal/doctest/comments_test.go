@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // packagesInComments are the packages that code in package comments names, beside those of this repository.
@@ -32,7 +34,7 @@ var notGo = regexp.MustCompile(`(?m)^(go|acpterm-|\$|import) `)
 
 // TestCodeInPackageComments type-checks the code. The code may use variables that it does not declare.
 func TestCodeInPackageComments(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	overlay := struct{ Replace map[string]string }{make(map[string]string)}

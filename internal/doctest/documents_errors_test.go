@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // errorKinds returns the constants of the type Kind in errors.go.
@@ -36,7 +38,7 @@ func errorKinds(t *testing.T) (kinds []acpterm.Kind) {
 }
 
 func TestDocumentErrors(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	page, err := os.ReadFile("docs/errors.md")
 	require.NoError(t, err)
 	codes := make(map[acpterm.Kind]string) // of the rows that name the kind

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // declarations holds the names declared by the repository's packages, on every system.
@@ -26,7 +28,7 @@ type declarations struct {
 // declared reads every package except main packages.
 func declared(t *testing.T) declarations {
 	all := declarations{make(map[string]map[string]bool), make(map[string]map[string]bool), make(map[string]bool)}
-	walk(t, func(name string) {
+	pages.Walk(t, func(name string) {
 		if path.Ext(name) != ".go" {
 			return
 		}

@@ -17,22 +17,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // sh runs a block after the comment "run" in the repository's root, and must succeed. Lines that begin with "$ " are
 // its commands. The other lines are their output, where "…" stands for any text and a line of "…" for any lines.
 func TestDocumentRuns(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	if testing.Short() {
 		t.Skip("it builds and runs the examples")
 	}
 	t.Parallel()
-	for _, doc := range documents(t) {
-		for _, b := range doc.blocks {
-			if b.comment != "run" {
+	for _, doc := range pages.Documents(t) {
+		for _, b := range doc.Blocks {
+			if b.Comment != "run" {
 				continue
 			}
-			t.Run(doc.path, func(t *testing.T) {
+			t.Run(doc.Path, func(t *testing.T) {
 				t.Parallel()
 				runBlock(t, b)
 			})
@@ -42,7 +44,7 @@ func TestDocumentRuns(t *testing.T) {
 
 // docs/architecture.md says that the root needs package net on Windows only.
 func TestTheRootDoesNotImportNet(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	t.Parallel()
 	for _, system := range []string{"linux", "darwin", "freebsd"} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
@@ -57,10 +59,10 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 
 // README.md's commands for a module next to a clone work for each module of this repository that users import.
 func TestModuleBesideAClone(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	t.Parallel()
-	readme := readDocument(t, "README.md")
-	at := slices.IndexFunc(readme.blocks, func(b block) bool { return b.comment == "in a module beside the clone" })
+	readme := pages.Read(t, "README.md")
+	at := slices.IndexFunc(readme.Blocks, func(b pages.Block) bool { return b.Comment == "in a module beside the clone" })
 	require.NotEqual(t, -1, at)
 	clone, err := os.Getwd()
 	require.NoError(t, err)
@@ -86,7 +88,7 @@ func TestModuleBesideAClone(t *testing.T) {
 			require.NoError(t, os.Mkdir(user, 0o700))
 			source := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", imported)
 			require.NoError(t, os.WriteFile(filepath.Join(user, "main.go"), []byte(source), 0o600))
-			script := strings.Join(readme.blocks[at].lines, "\n")
+			script := strings.Join(readme.Blocks[at].Lines, "\n")
 			cmd := exec.CommandContext(t.Context(), "sh", "-ec", "go mod init example.com/user\n"+script+"\ngo list -deps .")
 			cmd.Dir, cmd.Env = user, env
 			var stderr strings.Builder
@@ -98,9 +100,9 @@ func TestModuleBesideAClone(t *testing.T) {
 	}
 }
 
-func runBlock(t *testing.T, b block) {
+func runBlock(t *testing.T, b pages.Block) {
 	commands, want := readConsole(b)
-	require.NotEmpty(t, commands, "line %d: no line begins with \"$ \"", b.number)
+	require.NotEmpty(t, commands, "line %d: no line begins with \"$ \"", b.Number)
 	if _, err := exec.LookPath("jq"); err != nil && strings.Contains(commands, "jq ") {
 		t.Skip("jq is not installed")
 	}
@@ -109,14 +111,14 @@ func runBlock(t *testing.T, b block) {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()
-	require.NoError(t, err, "line %d: %s", b.number, stderr.String())
-	require.Regexp(t, want, string(output), "line %d: %s", b.number, stderr.String())
+	require.NoError(t, err, "line %d: %s", b.Number, stderr.String())
+	require.Regexp(t, want, string(output), "line %d: %s", b.Number, stderr.String())
 }
 
 // readConsole returns the commands of a block, and an expression for their output.
-func readConsole(b block) (commands string, want *regexp.Regexp) {
+func readConsole(b pages.Block) (commands string, want *regexp.Regexp) {
 	expression := `(?m)\A`
-	for _, l := range b.lines {
+	for _, l := range b.Lines {
 		switch command, isCommand := strings.CutPrefix(l, "$ "); {
 		case isCommand:
 			commands += command + "\n"

@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 func TestHelpFitsOnAScreen(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./benchmarks", "./examples/agent",
 		"./benchmarks/mcp", "./mcpserver/cmd/acpterm-mcp",
 		"./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // importsOfInternal lists the repository's packages imported by packages below internal. Unlisted packages import none.
@@ -22,9 +24,9 @@ var importsOfInternal = map[string][]string{
 }
 
 func TestImports(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	const module = "github.com/acpterm/acpterm"
-	walk(t, func(name string) {
+	pages.Walk(t, func(name string) {
 		dir := path.Dir(name)
 		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || forTests(dir) {
 			return

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // No request, and no other part of the library, runs a login shell: only usershell mentions it.
 func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	mentions := 0
 	for _, name := range libraryFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 // habits are expressions, each with a better way to write.
@@ -38,14 +40,14 @@ const (
 )
 
 func TestProse(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	t.Parallel()
 	var expressions []*regexp.Regexp
 	for _, h := range habits {
 		expressions = append(expressions, regexp.MustCompile(h.pattern))
 	}
 	var face, all struct{ words, habits int }
-	walk(t, func(name string) {
+	pages.Walk(t, func(name string) {
 		isFace := path.Ext(name) == ".md" && path.Base(name) != "CHANGELOG.md" ||
 			path.Ext(name) == ".go" && path.Dir(name) == "."
 		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") ||

@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/doctest/pages"
 )
 
 const (
@@ -38,7 +40,7 @@ var longFunctions = map[string]string{
 }
 
 func TestSizes(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	t.Parallel()
 	rootLines, rootFiles, internalLines := 0, 0, 0
 	for _, path := range libraryFiles(t) {
@@ -80,7 +82,7 @@ func TestSizes(t *testing.T) {
 
 // TestFace limits the number of names that a reader of the root must know.
 func TestFace(t *testing.T) {
-	atRoot(t)
+	pages.AtRoot(t)
 	names, identifiers, optionFields, terminalFields := 0, 0, 0, 0
 	paths, err := filepath.Glob("*.go")
 	require.NoError(t, err)

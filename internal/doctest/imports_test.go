@@ -5,6 +5,7 @@ package doctest
 import (
 	"go/parser"
 	"go/token"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -47,6 +48,21 @@ func TestImports(t *testing.T) {
 			}
 		}
 	})
+}
+
+// docs/architecture.md says that the root needs package net on Windows only.
+func TestTheRootDoesNotImportNet(t *testing.T) {
+	pages.AtRoot(t)
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin", "freebsd"} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
+		list.Env = append(list.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		require.NoError(t, err)
+		packages := strings.Fields(string(out))
+		require.Contains(t, packages, "github.com/acpterm/acpterm/internal/wire")
+		require.False(t, slices.Contains(packages, "net"), system)
+	}
 }
 
 // forTests reports whether only tests import a package.

@@ -37,8 +37,21 @@ type Block struct {
 	Lines    []string
 }
 
-// root is the directory of the repository. The packages of its tests are two directories below it.
-var root, rootErr = filepath.Abs("../..")
+// root is the directory of the repository, which has go.work.
+var root, rootErr = findRoot()
+
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err = os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			break
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir, err = parent, nil
+		}
+	}
+	return dir, err
+}
 
 // AtRoot begins each test: names of files are relative to the root of the repository. In TestMain this would be too
 // early: go test would not see which files the tests read, and would reuse their results after a change of the files.

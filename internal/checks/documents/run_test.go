@@ -1,9 +1,9 @@
 //go:build unix
 
-package doctest
+package documents
 
-// Commands in documents are run if the line before their block says so. Other statements are checked against the go
-// command.
+// Commands in documents are run if the line before their block says so. README.md's commands for a module beside a
+// clone are run for each module.
 
 import (
 	"fmt"
@@ -39,21 +39,6 @@ func TestDocumentRuns(t *testing.T) {
 				runBlock(t, b)
 			})
 		}
-	}
-}
-
-// docs/architecture.md says that the root needs package net on Windows only.
-func TestTheRootDoesNotImportNet(t *testing.T) {
-	pages.AtRoot(t)
-	t.Parallel()
-	for _, system := range []string{"linux", "darwin", "freebsd"} {
-		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
-		list.Env = append(list.Environ(), "GOOS="+system)
-		out, err := list.Output()
-		require.NoError(t, err)
-		packages := strings.Fields(string(out))
-		require.Contains(t, packages, "github.com/acpterm/acpterm/internal/wire")
-		require.False(t, slices.Contains(packages, "net"), system)
 	}
 }
 

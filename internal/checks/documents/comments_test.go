@@ -1,4 +1,4 @@
-package doctest
+package documents
 
 // The code in package comments uses the packages as they are.
 
@@ -51,7 +51,7 @@ func TestCodeInPackageComments(t *testing.T) {
 			name := fmt.Sprintf("block%d.go", blocks)
 			written := filepath.Join(dir, name)
 			require.NoError(t, os.WriteFile(written, []byte(programOf(packages, code.Text, blocks)), 0o666))
-			overlay.Replace[filepath.Join(root, "internal", "doctest", "comments", name)] = written
+			overlay.Replace[filepath.Join(root, "internal", "checks", "comments", name)] = written
 		}
 	}
 	require.Greater(t, blocks, 20)
@@ -59,7 +59,7 @@ func TestCodeInPackageComments(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(file, encoded, 0o666))
-	build := exec.Command("go", "build", "-gcflags=-e", "-overlay", file, "./internal/doctest/comments")
+	build := exec.Command("go", "build", "-gcflags=-e", "-overlay", file, "./internal/checks/comments")
 	out, _ := build.CombinedOutput() // fails, because of the variables
 	wrong := regexp.MustCompile(`unknown field|undefined: \w+\.|undefined \(type|not enough arguments|` +
 		`too many arguments|assignment mismatch|is not in std|no required module|syntax error`)

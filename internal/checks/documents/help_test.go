@@ -1,4 +1,4 @@
-package doctest
+package documents
 
 // The help of each program fits on a screen, and shows commands to start with.
 

@@ -46,6 +46,19 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// Faults that only one check sees, which runs here with those that it needs.
+func TestFaultsOfRareMoments(t *testing.T) {
+	for _, name := range []string{"kills for the cancel of a wait that has begun", "shows no unfinished character"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := mutants()[name].breaks
+			status, out, errors := runKit(t, name, "-json", "-timeout", "1m", "-run", "^"+want+"$")
+			require.Equal(t, exitFailed, status, "%s%s", out, errors)
+			require.Equal(t, []string{want}, readReport(t, out).ids(checks.Fail))
+		})
+	}
+}
+
 // checkMutant runs the kit in an empty directory, and also fails if something is left there.
 func checkMutant(t *testing.T, kit []string, name string, m mutant, timeout string) error {
 	dir := t.TempDir()

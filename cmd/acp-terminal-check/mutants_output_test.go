@@ -89,6 +89,14 @@ func outputMutants() map[string]mutant {
 			}
 			return text
 		})},
+		"shows no unfinished character": {breaks: "text.unfinished.end", serve: prints(func(c *call, text string) string {
+			for _, arg := range c.created().args() {
+				if written, _ := child.Written(arg); endsUnfinished(written) {
+					return strings.TrimRight(text, "\uFFFD")
+				}
+			}
+			return text
+		})},
 		"ends at bytes that are no text": {breaks: "text.invalid", serve: prints(func(_ *call, text string) string {
 			text, _, _ = strings.Cut(text, "\uFFFD")
 			return text
@@ -102,6 +110,16 @@ func outputMutants() map[string]mutant {
 		"removes escape sequences":   {breaks: "text.control", serve: remove("\x1b[1m", "")},
 		"shows a tab by four spaces": {breaks: "text.control", serve: remove("\t", "    ")},
 	}
+}
+
+// endsUnfinished reports whether a text ends in a part of a character.
+func endsUnfinished(text string) bool {
+	for i := range min(len(text), utf8.UTFMax-1) {
+		if last := text[len(text)-1-i:]; utf8.RuneStart(last[0]) {
+			return !utf8.FullRuneInString(last)
+		}
+	}
+	return false
 }
 
 func limitMutants() map[string]mutant {

@@ -110,6 +110,17 @@ func wireMutants() map[string]mutant {
 				}()
 			},
 		},
+		"kills for the cancel of a wait that has begun": {
+			breaks: "cancel.wait",
+			cancel: func(c *client, cancel context.CancelFunc, _ string) {
+				for _, t := range c.manager.Terminals() {
+					if c.waitsSinceOutput(string(t.ID())) {
+						t.Kill(context.Background())
+					}
+				}
+				cancel()
+			},
+		},
 		"has another code for a cancel": {breaks: "cancel.wait", serve: func(_ *call, next func() answer) answer {
 			a := next()
 			if cancelled(a) {
@@ -128,6 +139,15 @@ func wireMutants() map[string]mutant {
 			return next()
 		})},
 	}
+}
+
+// waitsSinceOutput reports whether a wait is pending that was followed by a request for the output. A client that reads
+// all lines that there are, and then begins to serve them, sees a cancel sent right after the wait before that begins.
+func (c *client) waitsSinceOutput(id string) bool {
+	f := c.fact(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return f.waits > f.waited && f.outputs > 0
 }
 
 func cancelled(a answer) bool { return a.err != nil && a.err.Code == -32800 }

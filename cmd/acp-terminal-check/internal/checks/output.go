@@ -117,6 +117,10 @@ func text() []Check {
 			Source: "what an agent has read must not become something else", needs: "text.split",
 			run: textUnfinished,
 		}, {
+			ID: "text.unfinished.end", Title: "a character that is not whole at the command's end is shown as U+FFFD",
+			Level: Beyond, Source: "an agent must see that the output ends in bytes that are no text", needs: "text.invalid",
+			run: textUnfinishedEnd,
+		}, {
 			ID: "text.invalid", Title: "bytes that are no UTF-8 leave the rest of the output as it is", Level: Beyond,
 			Source: "commands print files that are no text", needs: "wait.pending output.shape",
 			run: func(t *T) {
@@ -141,6 +145,14 @@ func textUnfinished(t *T) {
 	t.until(func() bool { return strings.HasPrefix(shown(), "a") }, "the output to begin", "it did not")
 	t.throughout(func() bool { return shown() == "a" }, "the output "+quoted("a")+" while the command runs",
 		"there is something for the bytes that are no character yet")
+}
+
+// textUnfinishedEnd accepts a U+FFFD for both bytes, as in most languages, or one for each.
+func textUnfinishedEnd(t *T) {
+	const replaced = "a\uFFFD"
+	shown := func(text string, _ bool) bool { return text == replaced || text == replaced+"\uFFFD" }
+	text, _ := t.print(t.command(child.Out("a\xe2\x82")), shown)
+	t.want(shown(text, false), "the output "+quoted(replaced), "the output is %s", quoted(text))
 }
 
 // textControl also accepts the line ends of a PTY, which puts a carriage return before each line feed.

@@ -93,9 +93,12 @@ func cancels() []Check {
 	}
 }
 
-// cancelledWait returns a pending wait that the check has cancelled.
+// cancelledWait returns a pending wait that the check has cancelled. Before the cancel, the client answers another
+// request and has some time, because a client may end the wait's command only if the wait has begun.
 func (t *T) cancelledWait(id string) *pending {
 	wait := t.send("terminal/wait_for_exit", t.of(id))
+	t.output(id)
+	t.throughout(func() bool { return !wait.answered() }, "no answer while the command runs", "there is one")
 	t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": wait.id})
 	return wait
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,38 +135,41 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 	if req.Params != nil {
 		raw = *req.Params
 	}
-	if err := json.Unmarshal(raw, &params); err != nil && !req.Notif {
+	err := json.Unmarshal(raw, &params)
+	switch {
+	case req.Notif && req.Method == "session/cancel":
+		a.cancel(params.SessionID)
+	case req.Notif:
+	case !slices.Contains([]string{"initialize", "session/new", "session/prompt"}, req.Method):
+		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{
+			Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method,
+		})
+	case err != nil:
 		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()})
-		return
-	}
-	switch req.Method {
-	case "initialize":
+	case req.Method == "initialize":
 		a.initialize(ctx, conn, req, raw)
-	case "session/new":
+	case req.Method == "session/new":
 		a.mu.Lock()
 		id := acpterm.SessionID(fmt.Sprintf("session-%d", len(a.sessions)+1))
 		a.sessions[id] = params.Cwd
 		a.mu.Unlock()
 		conn.Reply(ctx, req.ID, map[string]any{"sessionId": id})
-	case "session/prompt":
+	default:
 		var lines []string
 		for _, block := range params.Prompt {
 			lines = append(lines, block.Text)
 		}
 		a.prompt(ctx, conn, req.ID, &Turn{SessionID: params.SessionID, Prompt: strings.Join(lines, "\n"), Conn: conn})
-	case "session/cancel":
-		a.mu.Lock()
-		cancel := a.running[params.SessionID]
-		a.mu.Unlock()
-		if cancel != nil {
-			cancel()
-		}
-	default:
-		if !req.Notif {
-			conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{
-				Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method,
-			})
-		}
+	}
+}
+
+// cancel cancels the turn of a session, if it has one.
+func (a *scriptedAgent) cancel(session acpterm.SessionID) {
+	a.mu.Lock()
+	cancel := a.running[session]
+	a.mu.Unlock()
+	if cancel != nil {
+		cancel()
 	}
 }
 

@@ -3,6 +3,7 @@ package acptermtest_test
 // Tests of NewAgent and Connect: the agent's answers, its turns, and the reporting of failures.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,10 @@ func TestAgentsAnswers(t *testing.T) {
 			{"session/prompt", `{"sessionId":"session-1","prompt":[{"type":"text","text":"fail"}]}`, "", -32603},
 			{"session/prompt", `{"sessionId":"session-1","prompt":[{"type":"text","text":"x"}]}`, "", -32601},
 			{"session/load", `{}`, "", -32601},
+			{"session/load", `null`, "", -32601},
+			{"session/load", `[]`, "", -32601},
+			{"session/load", `{"prompt":7}`, "", -32601},
+			{"session/cancel", `{"sessionId":"session-1"}`, "", -32601},
 		} {
 			var result json.RawMessage
 			err := conn.Call(t.Context(), c.method, json.RawMessage(c.params), &result)
@@ -67,6 +72,19 @@ func TestAgentsAnswers(t *testing.T) {
 		require.Equal(t, 2, prompts)
 		require.NoError(t, conn.Close())
 	})
+}
+
+func TestAgentsAnswersWithoutParams(t *testing.T) {
+	stdio := acptermtest.NewAgent(t, func(*acptermtest.Turn) error { return nil })
+	lines := bufio.NewScanner(stdio)
+	for method, code := range map[string]int64{"session/load": -32601, "session/new": -32602} {
+		fmt.Fprintf(stdio, `{"jsonrpc":"2.0","id":1,"method":"%s"}`+"\n", method)
+		require.True(t, lines.Scan())
+		var answer jsonrpc2.Response
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &answer))
+		require.NotNil(t, answer.Error, method)
+		require.Equal(t, code, answer.Error.Code, method)
+	}
 }
 
 // A session has at most one turn at a time. Its context ends with the connection.

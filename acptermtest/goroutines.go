@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"path"
 	"regexp"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -42,13 +44,31 @@ func stacks() []string {
 	return strings.Split(profile.String(), "\n\n")
 }
 
-// libraryCode matches a stack line in a package of acpterm, except tests.
-var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm(/[a-z0-9/]+)?\.`)
+// frame matches a line of a stack: a function and its file.
+var frame = regexp.MustCompile(`(?m)^#\t\S+\t(\S+)\+0x[0-9a-f]+\t+(\S.*):\d+$`)
+
+// libraryName matches a function of a package of acpterm, except tests.
+var libraryName = regexp.MustCompile(`^github\.com/acpterm/acpterm(/[a-z0-9/]+)?\.`)
+
+// inLibrary reports whether a stack has code of the library. A function literal in a function that the compiler has
+// inlined, such as the iterator of Follow, has the caller's package in its name, so its file counts as well.
+func inLibrary(stack string) bool {
+	_, this, _, _ := runtime.Caller(0)
+	root := path.Dir(path.Dir(this)) + "/"
+	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
+		file, below := strings.CutPrefix(f[2], root)
+		if libraryName.MatchString(f[1]) || below && !strings.HasSuffix(file, "_test.go") &&
+			!strings.HasPrefix(file, "examples/") {
+			return true
+		}
+	}
+	return false
+}
 
 // left returns the stacks of the labelled goroutines that run code of the library, except the caller's.
 func (l labelled) left() (left []string) {
 	for _, stack := range stacks() {
-		if strings.Contains(stack, `"`+label+`":"`+string(l)+`"`) && libraryCode.MatchString(stack) &&
+		if strings.Contains(stack, `"`+label+`":"`+string(l)+`"`) && inLibrary(stack) &&
 			!strings.Contains(stack, "acptermtest.labelled.left+") {
 			left = append(left, stack)
 		}

@@ -91,6 +91,36 @@ func TestGoroutineIsLeft(t *testing.T) {
 	}
 }
 
+// A goroutine of the test in Follow is reported, whether it waits for output or is in the body of the loop. The compiler
+// makes the iterator a function of the test.
+func TestFollowIsLeft(t *testing.T) {
+	for name, script := range map[string]acptermtest.Script{
+		"in the body": acptermtest.Print("out", 0), "at the end of the output": acptermtest.Block,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				other := must(acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": script}}))
+				term := create(t, other, "x")
+				r := &failureRecorder{TB: t}
+				acptermtest.NewManager(r, &acpterm.Options{Runner: acptermtest.Commands{}})
+				free, ended := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(ended)
+					for range term.Follow(t.Context(), 0) {
+						<-free
+					}
+				}()
+				failures := r.end()
+				close(free)
+				require.NoError(t, other.Close())
+				<-ended
+				require.Contains(t, failures, "goroutines are left")
+				require.Contains(t, failures, ").Follow")
+			})
+		})
+	}
+}
+
 // Goroutines started before NewManager are not reported.
 func TestOtherGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -184,7 +184,7 @@ func connectClient(t testing.TB, s settings, w wires) (*acpterm.Manager, *client
 		w.toClient.Close()
 		w.fromClient.Close()
 		<-conn.Done()
-		require.NoError(t, c.CloseTerminals())
+		require.NoError(t, c.CloseTerminals(context.Background()))
 		require.Empty(t, m.Terminals())
 	})
 	return m, c, conn

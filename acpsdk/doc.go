@@ -11,7 +11,7 @@
 //	m, err := acpterm.NewManager(nil) // one for the whole program, if you like
 //	defer m.Close()
 //	c := &client{Terminals: acpsdk.New(m, nil)} // one for each connection
-//	defer c.CloseTerminals()
+//	defer c.CloseTerminals(context.Background())
 //	conn := c.Connect(c, agentStdin, agentStdout)
 //	conn.Initialize(ctx, acp.InitializeRequest{
 //		ProtocolVersion:    acp.ProtocolVersionNumber,

@@ -19,18 +19,43 @@ func IsSignInRequired(err error) bool {
 	return ok && e.Code == signin.CodeRequired
 }
 
+// Cause returns the error behind an error of the five ACP methods, usually an *acpterm.Error, for use with errors.Is and
+// errors.As:
+//
+//	_, err := c.Terminals.CreateTerminal(ctx, req)
+//	denied := errors.Is(acpsdk.Cause(err), fs.ErrPermission)
+//
+// The methods cannot wrap it themselves, because acp.RequestError has no Unwrap method, and the SDK sends the code of no
+// other type. Cause returns any other error unchanged.
+func Cause(err error) error {
+	if e, ok := errors.AsType[*acp.RequestError](err); ok {
+		if data, ok := e.Data.(errorData); ok {
+			return data.cause
+		}
+	}
+	return err
+}
+
+// errorData is the data of an *acp.RequestError. It is encoded as the data of acpterm.ResponseError.
+type errorData struct {
+	json.RawMessage
+	cause error
+}
+
 // requestError converts an error. The result has the code, message and data of acpterm.ResponseError.
 func (t *Terminals) requestError(err error) *acp.RequestError {
 	wire := acpterm.ResponseError(err)
-	converted := &acp.RequestError{Code: int(wire.Code), Message: wire.Message}
+	data := errorData{cause: err}
 	if wire.Data != nil {
-		converted.Data = *wire.Data
+		data.RawMessage = *wire.Data
 	}
+	converted := &acp.RequestError{Code: int(wire.Code), Message: wire.Message, Data: data}
 	// A policy's reason may have any length. The name of a missing command is in both message and data.
 	if encoded, _ := json.Marshal(converted); t.TerminalCapability() && len(encoded) > t.maxEncoded() {
 		if e, ok := errors.AsType[*acpterm.Error](err); ok {
 			converted.Message = "acpterm: " + e.Kind.Error()
-			converted.Data = map[string]any{"kind": e.Kind}
+			data.RawMessage, _ = json.Marshal(map[string]any{"kind": e.Kind})
+			converted.Data = data
 		}
 	}
 	return converted

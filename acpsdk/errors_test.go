@@ -5,12 +5,16 @@ package acpsdk_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/acptermtest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
@@ -91,6 +95,37 @@ func TestTerminalErrors(t *testing.T) {
 				require.Equal(t, test.want, requireError(t, err, test.code))
 			}
 		})
+	}
+}
+
+// noStart is a Runner that has no permission to start a command.
+type noStart struct{ acptermtest.Commands }
+
+func (noStart) Start(context.Context, acpterm.StartRequest) (acpterm.Process, error) {
+	return nil, &fs.PathError{Op: "start", Path: "/usr/bin/x", Err: fs.ErrPermission}
+}
+
+// A client that overrides a method can examine the cause of an error, also if its data does not fit the line.
+func TestCause(t *testing.T) {
+	for _, options := range []*acpsdk.Options{nil, {MaxLineBytes: 4<<10 + 40}} {
+		c := converse(t, settings{manager: acpterm.Options{Runner: noStart{acptermtest.Commands{"x": acptermtest.Block}}}, terminals: options})
+		_, sent := c.CreateTerminal(t.Context(), acp.CreateTerminalRequest{SessionId: "s", Command: "x"})
+		require.Equal(t, errorData{Kind: acpterm.ErrInternal}, requireError(t, sent, -32603))
+		require.Equal(t, sent, acpsdk.Cause(sent), "the agent cannot see it")
+
+		err := <-c.client.failed
+		require.IsType(t, (*acp.RequestError)(nil), err)
+		require.ErrorIs(t, acpsdk.Cause(err), fs.ErrPermission)
+		require.ErrorIs(t, acpsdk.Cause(fmt.Errorf("wrapped: %w", err)), fs.ErrPermission)
+		e, ok := errors.AsType[*acpterm.Error](acpsdk.Cause(err))
+		require.True(t, ok)
+		require.Equal(t, acpterm.ErrInternal, e.Kind)
+	}
+	_, err := new(acpsdk.Terminals).CreateTerminal(t.Context(), request("sleep"))
+	_, ok := errors.AsType[*acpterm.CapabilityError](acpsdk.Cause(err))
+	require.True(t, ok)
+	for _, err := range []error{nil, fs.ErrPermission, acp.NewInternalError("x")} {
+		require.Equal(t, err, acpsdk.Cause(err))
 	}
 }
 

@@ -32,7 +32,7 @@ func ExampleTerminals_Connect() {
 			slog.Warn("the agent's session cannot have terminals", "error", err)
 		}
 	}})}
-	defer e.CloseTerminals()
+	defer e.CloseTerminals(context.Background())
 	stdin, stdout := startAgent()
 	defer stdin.Close()
 	conn := e.Connect(e, stdin, stdout)

@@ -55,8 +55,8 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 // method fails as if it had not been advertised.
 //
 // A Terminals is safe for concurrent use by multiple goroutines. Errors returned by the five ACP methods are of type
-// *acp.RequestError, and the SDK sends them unchanged. The data of each error contains acpterm's kind of error, and the
-// code is one of the following:
+// *acp.RequestError, and the SDK sends them unchanged. Cause returns the error behind such an error. The data of each
+// error contains acpterm's kind of error, and the code is one of the following:
 //
 //   - -32602 if the request is malformed or impossible, or if the command is denied by the policy;
 //   - -32002 if the terminal is unknown in the session, or if the command does not exist;
@@ -112,13 +112,23 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 
 // CloseTerminals releases all terminals of the connection, waits for their process trees to exit, and returns the
 // joined errors. Any pending create request fails without leaving any processes behind, and new create requests are
-// rejected. Because the SDK does not notify clients when a connection is closed, callers should call CloseTerminals
-// when disconnecting, and also when the Done channel of the acp.ClientSideConnection is closed.
-func (t *Terminals) CloseTerminals() error {
+// rejected. If ctx is done first, CloseTerminals returns an error of kind acpterm.ErrCancelled, but the releases continue
+// in the background. Subsequent calls also wait.
+//
+// Because the SDK does not notify clients when a connection is closed, callers should call CloseTerminals when
+// disconnecting, and also when the Done channel of the acp.ClientSideConnection is closed.
+func (t *Terminals) CloseTerminals(ctx context.Context) error {
 	if !t.TerminalCapability() {
 		return nil
 	}
-	return t.handler.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- t.handler.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return &acpterm.Error{Op: "close terminals", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
+	}
 }
 
 // CreateTerminal starts a command and returns once the command is running. If ctx is done before CreateTerminal

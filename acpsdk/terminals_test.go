@@ -4,8 +4,10 @@ package acpsdk_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -139,12 +141,12 @@ func TestCloseReleasesAll(t *testing.T) {
 	require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
 	require.Equal(t, acpterm.StateRunning, term.State())
 
-	require.NoError(t, c.client.CloseTerminals())
+	require.NoError(t, c.client.CloseTerminals(t.Context()))
 	require.Empty(t, c.manager.Terminals())
 	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	_, err := c.client.CreateTerminal(t.Context(), request("sleep"))
 	require.Equal(t, acpterm.ErrClosing, requireError(t, err, acpterm.CodeRequestCancelled).Kind)
-	require.NoError(t, c.client.CloseTerminals())
+	require.NoError(t, c.client.CloseTerminals(t.Context()))
 }
 
 // CloseTerminals cancels a pending create and waits for it.
@@ -166,10 +168,37 @@ func TestCloseWaitsForCreates(t *testing.T) {
 		created <- err
 	}()
 	<-asked
-	require.NoError(t, c.client.CloseTerminals())
+	require.NoError(t, c.client.CloseTerminals(t.Context()))
 	close(closed)
 	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, acpterm.CodeRequestCancelled).Kind)
 	require.False(t, early)
+	require.Empty(t, c.manager.Terminals())
+}
+
+// A CloseTerminals whose context is done no longer waits, and another one does.
+func TestCloseWithinAContext(t *testing.T) {
+	asked, free := make(chan struct{}), make(chan struct{})
+	c := converse(t, asking(func(context.Context) {
+		close(asked)
+		<-free
+	}))
+	answer := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(answer)
+	created := make(chan error, 1)
+	go func() {
+		_, err := c.CreateTerminal(t.Context(), request("sleep"))
+		created <- err
+	}()
+	<-asked
+	late := errors.New("too late")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	err := c.client.CloseTerminals(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, late)
+	answer()
+	require.NoError(t, c.client.CloseTerminals(t.Context()))
+	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, acpterm.CodeRequestCancelled).Kind)
 	require.Empty(t, c.manager.Terminals())
 }
 
@@ -178,5 +207,5 @@ func TestCapability(t *testing.T) {
 		require.Equal(t, !none, converse(t, settings{noTerminals: none}).capabilities.Terminal)
 	}
 	require.False(t, new(acpsdk.Terminals).TerminalCapability())
-	require.NoError(t, new(acpsdk.Terminals).CloseTerminals())
+	require.NoError(t, new(acpsdk.Terminals).CloseTerminals(t.Context()))
 }

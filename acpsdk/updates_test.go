@@ -127,7 +127,7 @@ func TestTerminalsOfV2(t *testing.T) {
 
 	_, err = a.client.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionId: "s", TerminalId: "t1"})
 	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, acpterm.CodeResourceNotFound).Kind)
-	require.NoError(t, a.client.CloseTerminals())
+	require.NoError(t, a.client.CloseTerminals(t.Context()))
 	require.Empty(t, a.manager.Terminals())
 }
 

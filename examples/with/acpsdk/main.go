@@ -60,7 +60,7 @@ func main() {
 	if prompt := []acp.ContentBlock{acp.TextBlock(os.Args[1])}; err == nil {
 		turn, err = conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: prompt})
 	}
-	err = errors.Join(err, c.CloseTerminals(), agent.Close(), m.Close()) // ends the agent's commands, and then the agent
+	err = errors.Join(err, c.CloseTerminals(ctx), agent.Close(), m.Close()) // ends the commands, then the agent
 	shown.Wait()
 	fmt.Println(turn.StopReason)
 	if err != nil {

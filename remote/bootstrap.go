@@ -23,6 +23,7 @@ var bootstrapScript string
 const (
 	maxNoise  = 64 << 10 // bytes that a profile may print
 	copyPiece = 64 << 10
+	maxCopies = 2 // the script tries as many directories
 )
 
 // helperName is the prefix of the helpers' file names. The system and the architecture follow, as Go names them.
@@ -77,7 +78,11 @@ func (b *bootstrap) run() error {
 	if err := <-written; err != nil {
 		return err
 	}
-	if system, machine, need := needed(said); need {
+	for range maxCopies {
+		system, machine, need := needed(said)
+		if !need {
+			break
+		}
 		if said, err = b.copy(system, machine); err != nil {
 			return err
 		}

@@ -65,16 +65,20 @@ above() {
 	done;
 };
 
+# no adds the directory d to those without the helper, with the reason on one line.
+no() { set -f; set -- $1; set +f; why="$why${why:+, or }$d ($*)"; };
+
 # ours makes the directory d the real one, so that a link above it that is replaced later does not count, and sets new
 # and file. It fails if the helper cannot be there.
 ours() {
 	if [ "$second" ]; then
-		mkdir -p "$d" 2>/dev/null; if [ -h "$d" ]; then return 1; fi;
-		d=$(cd -P "$d" 2>/dev/null && pwd -P && echo x) || return 1;
-		d=${d%?x}; safe "$d" && above "$d" || return 1;
+		m=$(mkdir -p "$d" 2>&1); if [ -h "$d" ]; then no "it is a link"; return 1; fi;
+		r=$(cd -P "$d" 2>/dev/null && pwd -P && echo x) || { no "${m:-it cannot be entered}"; return 1; };
+		d=${r%?x}; safe "$d" && above "$d" || { no "another user could replace its files"; return 1; };
 	fi;
 	new=$d/$hash/new.@SECOND@; file=$d/$hash/acpterm-remote;
-	mkdir -p "$d/$hash" 2>/dev/null && safe "$d/$hash";
+	m=$(mkdir -p "$d/$hash" 2>&1) || { no "$m"; return 1; };
+	safe "$d/$hash" || { no "another user could replace its files"; return 1; };
 };
 for d in "$first" "$second"; do
 	if [ "$d" ] && [ -f "$d/$hash/acpterm-remote" ] && ours && [ -x "$file" ] && safe "$file"; then
@@ -82,22 +86,25 @@ for d in "$first" "$second"; do
 	fi;
 done;
 
-# It is copied to a file of its own and gets its name once it is whole. A directory whose files cannot be executed is
-# as good as none.
+# It is copied to a file of its own and gets its name once it is whole. The second cat takes what the first one cannot
+# write, so that the embedder can send the helper again, for the next directory. A directory whose files cannot be
+# executed is as good as none.
+copy() {
+	ours || return;
+	m=$( ( true >"$new" ) 2>&1 ) || { no "$m"; return; };
+	trap "rm -f \"\$new\"" EXIT; trap "exit 1" HUP INT TERM PIPE;
+	chmod 700 "$new" && [ -x "$new" ] || { no "its files cannot be executed"; return; };
+	find "$d/$hash" -name "new.*" -mtime +1 -exec rm -f "{}" ";" ;
+	say need "$system" "$machine";
+	read -r hash size || exit 1;
+	m=$( { head -c "$size" | { cat >"$new" || cat >/dev/null; }; } 2>&1 );
+	sum "$new"; [ "$sum" = "$hash" ] || { no "${m:+the helper cannot be written: }${m:-the helper arrived damaged}"; return; };
+	m=$(mv -f "$new" "$file" 2>&1) || { no "$m"; return; };
+	trap - EXIT HUP INT TERM PIPE;
+	say run; exec "$file";
+};
+why=;
 for d in "$first" "$second"; do
-	if [ "$d" ] && ours && ( true >"$new" ) 2>/dev/null; then
-		trap "rm -f \"\$new\"" EXIT; trap "exit 1" HUP INT TERM PIPE;
-		if chmod 700 "$new" && [ -x "$new" ]; then
-			find "$d/$hash" -name "new.*" -mtime +1 -exec rm -f "{}" ";" ;
-			say need "$system" "$machine";
-			read -r hash size || exit 1;
-			head -c "$size" >"$new" || fail "the helper cannot be written to $d";
-			sum "$new"; [ "$sum" = "$hash" ] || fail "the helper arrived damaged in $d";
-			mv -f "$new" "$file" || fail "the helper cannot be put into $d";
-			trap - EXIT HUP INT TERM PIPE;
-			say run; exec "$file";
-		fi;
-		rm -f "$new";
-	fi;
+	if [ "$d" ]; then new=; copy; rm -f "$new"; fi;
 done;
-fail "no program can be put into $first${second:+ or $second, where no other user could replace it}";
+fail "no program can be put into $why";

@@ -53,9 +53,9 @@ type Options struct {
 
 	// Dir is the absolute path of the directory that the helper is copied to. The owner and mode of this directory are
 	// not checked. By default, the helper is copied to acpterm in the user's cache directory ($XDG_CACHE_HOME or
-	// ~/.cache). If programs cannot be put there, or if other users could replace them because they can write to the
-	// directory, or to a parent that does not have the sticky bit set, the user's own directory in $TMPDIR or /tmp is
-	// used instead. If Dir is set, Helpers must be set as well.
+	// ~/.cache). If programs cannot be put there, for example because the file system is full, or if other users could
+	// replace them because they can write to the directory, or to a parent that does not have the sticky bit set, the
+	// user's own directory in $TMPDIR or /tmp is used instead. If Dir is set, Helpers must be set as well.
 	Dir string
 
 	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If the helper
@@ -77,7 +77,8 @@ type Progress struct {
 	Step Step
 	// System and Arch are the GOOS and GOARCH values of the remote side. Each is empty if it is not yet known.
 	System, Arch string
-	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total.
+	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total. If the first
+	// directory has no room, the helper is copied again, from the start.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

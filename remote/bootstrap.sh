@@ -82,13 +82,15 @@ ours() {
 };
 for d in "$first" "$second"; do
 	if [ "$d" ] && [ -f "$d/$hash/acpterm-remote" ] && ours && [ -x "$file" ] && safe "$file"; then
-		sum "$file"; if [ "$sum" = "$hash" ]; then say run; exec "$file"; fi;
+		touch "$file" 2>/dev/null; sum "$file"; if [ "$sum" = "$hash" ]; then say run; exec "$file"; fi;
 	fi;
 done;
 
 # It is copied to a file of its own and gets its name once it is whole. The second cat takes what the first one cannot
 # write, so that the embedder can send the helper again, for the next directory. A directory whose files cannot be
 # executed is as good as none.
+#
+# Then helpers that no connection has used for 30 days are removed. Those that still run keep their file until they end.
 copy() {
 	ours || return;
 	m=$( ( true >"$new" ) 2>&1 ) || { no "$m"; return; };
@@ -101,6 +103,12 @@ copy() {
 	sum "$new"; [ "$sum" = "$hash" ] || { no "${m:+the helper cannot be written: }${m:-the helper arrived damaged}"; return; };
 	m=$(mv -f "$new" "$file" 2>&1) || { no "$m"; return; };
 	trap - EXIT HUP INT TERM PIPE;
+	for f in "$d"/*/acpterm-remote; do
+		h=${f%/*}; h=${h##*/};
+		if [ ${#h} = 64 ]; then
+			find "$f" -type f -mtime +30 -exec rm -f "{}" ";" ; rmdir "${f%/*}" 2>/dev/null;
+		fi;
+	done;
 	say run; exec "$file";
 };
 why=;

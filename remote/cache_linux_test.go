@@ -1,14 +1,17 @@
 package remote
 
-// Copying the helper to full file systems.
+// Copying the helper to full file systems, and removing old helpers.
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/remote/internal/frame"
@@ -81,4 +84,46 @@ func TestBootstrapFullDisks(t *testing.T) {
 	err = newRunner(t, Options{Transport: full, Helpers: helpers(program), Dir: tmp}).Connect(testContext(t))
 	require.ErrorContains(t, err, "no program can be put into "+tmp+" (")
 	require.Equal(t, 1, strings.Count(err.Error(), "No space left on device"), err)
+}
+
+// A copy removes helpers that no connection has used for 30 days, and nothing else. Their processes go on.
+func TestBootstrapRemovesOldHelpers(t *testing.T) {
+	dir := t.TempDir()
+	program, err := fs.ReadFile(realHelpers(t), helperName+"-"+runtime.GOOS+"-"+runtime.GOARCH)
+	require.NoError(t, err)
+	place := func(name string) string { return filepath.Join(dir, name, "acpterm-remote") }
+	put := func(name string, days int) string {
+		require.NoError(t, os.MkdirAll(filepath.Dir(place(name)), 0o700))
+		require.NoError(t, os.WriteFile(place(name), []byte(name), 0o700))
+		age(t, place(name), days)
+		return place(name)
+	}
+	sh := Command{Args: []string{"sh"}}
+	connected := func(program []byte) *Runner {
+		r := newRunner(t, Options{Transport: sh, Helpers: helpers(program), Dir: dir})
+		require.NoError(t, r.Connect(testContext(t)))
+		return r
+	}
+	running, used := connected(program), append(slices.Clone(program), "used"...)
+	require.NoError(t, connected(used).Close())
+	age(t, place(hashOf(program)), 40)
+	age(t, place(hashOf(used)), 40)
+	require.NoError(t, connected(used).Close())
+
+	newest := append(slices.Clone(program), "newest"...)
+	kept := []string{
+		place(hashOf(used)), place(hashOf(newest)), put(strings.Repeat("1", 64), 20), put("another-program", 40),
+	}
+	put(strings.Repeat("0", 64), 40)
+	require.NoError(t, connected(newest).Close())
+	require.ElementsMatch(t, kept, filesIn(t, dir))
+	require.NoDirExists(t, filepath.Join(dir, strings.Repeat("0", 64)))
+	_, err = running.RealDir(testContext(t), "/")
+	require.NoError(t, err, "a helper that runs")
+}
+
+// age sets the time of a file to days ago.
+func age(t testing.TB, file string, days int) {
+	then := time.Now().AddDate(0, 0, -days)
+	require.NoError(t, os.Chtimes(file, then, then))
 }

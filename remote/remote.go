@@ -55,7 +55,8 @@ type Options struct {
 	// not checked. By default, the helper is copied to acpterm in the user's cache directory ($XDG_CACHE_HOME or
 	// ~/.cache). If programs cannot be put there, for example because the file system is full, or if other users could
 	// replace them because they can write to the directory, or to a parent that does not have the sticky bit set, the
-	// user's own directory in $TMPDIR or /tmp is used instead. If Dir is set, Helpers must be set as well.
+	// user's own directory in $TMPDIR or /tmp is used instead. If Dir is set, Helpers must be set as well. Each copy
+	// removes the helpers in the directory that no connection has used for 30 days.
 	Dir string
 
 	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If the helper

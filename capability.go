@@ -21,7 +21,8 @@ type ClientCapabilities struct {
 
 // AuthCapabilities describes how users can sign in to the agent (schema type AuthCapabilities).
 type AuthCapabilities struct {
-	// Terminal reports whether the client can run the agent's program in a terminal for the user (see signin.Run).
+	// Terminal reports whether the client can run the agent's program in a terminal attended by a user. The agent may
+	// then offer sign-in methods, which package signin runs.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
@@ -45,7 +46,8 @@ type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods lists the methods supported by the client, as set in HandlerOptions. It is never nil.
+	// SupportedMethods lists methods that the client supports, as agent.ClientOptions tells it. From a Handler, which
+	// knows only terminal/*, the list is empty. It is never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

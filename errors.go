@@ -85,7 +85,7 @@ type Error struct {
 	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. The quotas are
 	// "terminals" (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals),
 	// "output_bytes" (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
-	// (HandlerOptions.MaxPending), "create_bytes" (MaxCreateBytes), and "pending_create_bytes" (MaxPendingCreateBytes).
+	// (HandlerOptions.MaxPending), and "create_bytes" and "pending_create_bytes" (MaxCreateBytes).
 	Quota string
 	Limit int64
 

@@ -4,6 +4,7 @@ package acpterm
 // options.go, internal/wire and internal/requests use JSON-RPC types.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,8 @@ import (
 
 // Error codes that ACP adds to those of JSON-RPC (schema type ErrorCode).
 const (
-	CodeResourceNotFound = -32002
-	CodeRequestCancelled = -32800
+	codeResourceNotFound = -32002
+	codeRequestCancelled = -32800
 )
 
 // codes maps kinds of errors to JSON-RPC codes. All others are internal errors.
@@ -32,13 +33,13 @@ var codes = map[Kind]int64{
 	ErrMethodNotFound:   jsonrpc2.CodeMethodNotFound,
 	ErrInvalidParams:    jsonrpc2.CodeInvalidParams,
 	ErrNotExecutable:    jsonrpc2.CodeInvalidParams,
-	ErrCommandNotFound:  CodeResourceNotFound,
-	ErrTerminalNotFound: CodeResourceNotFound,
-	ErrCancelled:        CodeRequestCancelled,
+	ErrCommandNotFound:  codeResourceNotFound,
+	ErrTerminalNotFound: codeResourceNotFound,
+	ErrCancelled:        codeRequestCancelled,
 	ErrDenied:           jsonrpc2.CodeInvalidParams,
-	ErrSessionNotFound:  CodeResourceNotFound,
-	ErrQuota:            CodeRequestCancelled,
-	ErrClosing:          CodeRequestCancelled,
+	ErrSessionNotFound:  codeResourceNotFound,
+	ErrQuota:            codeRequestCancelled,
+	ErrClosing:          codeRequestCancelled,
 }
 
 // maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
@@ -74,7 +75,6 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	}
 	if options != nil {
 		h.options = *options
-		h.options.SupportedMethods = slices.Clone(options.SupportedMethods)
 		if options.Capabilities != nil {
 			h.options.Capabilities = new(*options.Capabilities)
 		}
@@ -86,14 +86,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 
 // Capabilities returns the clientCapabilities to include in initialize. Any request that they do not cover is rejected.
 func (h *Handler) Capabilities() ClientCapabilities {
-	c := ClientCapabilities{Terminal: true}
-	if h.options.Capabilities != nil {
-		c = *h.options.Capabilities
-	}
-	if h.options.TerminalAuth {
-		c.Auth.Terminal = true
-	}
-	return c
+	return *cmp.Or(h.options.Capabilities, &ClientCapabilities{Terminal: true})
 }
 
 // Handle implements jsonrpc2.Handler. It returns immediately and sends its reply later. Requests are served
@@ -203,9 +196,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 		return refusal{&Error{Op: method, Kind: ErrMethodNotFound}}
 	}
 	if err := h.Capabilities().Require(method); err != nil {
-		refused := err.(*CapabilityError)
-		refused.SupportedMethods = append(refused.SupportedMethods, h.options.SupportedMethods...)
-		return refusal{refused}
+		return refusal{err}
 	}
 	if h.manager == nil {
 		return refusal{&Error{Op: method, Kind: ErrInternal, Reason: "the Handler has no Manager"}}
@@ -255,7 +246,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
 	const perArg, perVariable = 16, 40 // bytes of each in its slice
 	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
-	limit := h.options.maxPendingCreateBytes()
+	limit := maxPendingCreates * h.options.maxCreateBytes()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.createBytes+size > limit {

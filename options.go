@@ -375,11 +375,6 @@ type HandlerOptions struct {
 	// panics, the panic is logged with a stack trace, the request fails with ErrInternal, and the terminal is released.
 	Created func(*Terminal)
 
-	// TerminalAuth controls whether Capabilities advertises that users can sign in to the agent in a terminal
-	// (clientCapabilities.auth.terminal). If so, the agent may offer sign-in methods, which can be run with package
-	// signin. TerminalAuth should only be set if the agent's program can be started in a terminal attended by a user.
-	TerminalAuth bool
-
 	// SessionPrefix is prepended to the session ids received on this connection, to distinguish between agents that
 	// choose the same ids. For example, if the prefix is "a/", the session that the agent calls "session-1" is known to
 	// OpenSession, policies and events as "a/session-1". No prefix should begin with another prefix.
@@ -395,26 +390,21 @@ type HandlerOptions struct {
 	// Warn. The bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
 	SkippedLines func(SkippedLine)
 
-	// SupportedMethods lists the methods supported by Next. It is reported to agents if terminals are not advertised.
-	SupportedMethods []string
-
 	// MaxPending is the maximum number of pending requests. A request is pending until (approximately) the agent has
 	// read its response. A request beyond the maximum fails with -32800 and kind "quota", and no others are read until
 	// the agent has read that response. The default is 16384. If MaxPending is negative, all requests are refused.
 	MaxPending int
 
-	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. If
-	// MaxCreateBytes is negative, all create requests are refused.
+	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. All pending
+	// create requests together may use 16 times as much memory, for their params and their lists of arguments and
+	// variables. A request that would exceed either maximum fails with -32800 and kind "quota". If MaxCreateBytes is
+	// negative, all create requests are refused.
 	MaxCreateBytes int
-
-	// MaxPendingCreateBytes is the maximum amount of memory that pending create requests may use for their JSON params
-	// and their lists of arguments and variables. A request that would exceed the maximum fails with -32800 and kind
-	// "quota". The default is 64 MiB. If MaxPendingCreateBytes is negative, all create requests are refused.
-	MaxPendingCreateBytes int
 }
+
+// maxPendingCreates is the number of creates of the maximum size whose memory all pending creates may use.
+const maxPendingCreates = 16
 
 func (o *HandlerOptions) lineLimit() int      { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
 func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
 func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
-
-func (o *HandlerOptions) maxPendingCreateBytes() int { return cmp.Or(o.MaxPendingCreateBytes, 64<<20) }

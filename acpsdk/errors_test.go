@@ -26,8 +26,8 @@ func TestCreateErrors(t *testing.T) {
 	})}
 	const (
 		invalid   = -32602
-		notFound  = acpterm.CodeResourceNotFound
-		cancelled = acpterm.CodeRequestCancelled
+		notFound  = -32002
+		cancelled = -32800
 	)
 	field := func(name string) errorData { return errorData{Kind: acpterm.ErrInvalidParams, Field: name} }
 	for _, test := range []struct {
@@ -80,8 +80,8 @@ func TestTerminalErrors(t *testing.T) {
 		code     int
 		want     errorData
 	}{
-		"unknown id":                {"s", "term_1", acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
-		"id of another session":     {"other", id, acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
+		"unknown id":                {"s", "term_1", -32002, errorData{Kind: acpterm.ErrTerminalNotFound}},
+		"id of another session":     {"other", id, -32002, errorData{Kind: acpterm.ErrTerminalNotFound}},
 		"no session":                {"", id, -32602, errorData{Kind: acpterm.ErrInvalidParams, Field: "sessionId"}},
 		"no id, refused by the SDK": {"s", "", -32602, errorData{}},
 	} {

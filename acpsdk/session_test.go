@@ -142,7 +142,7 @@ func TestSessionThatIsNotOpened(t *testing.T) {
 			a := connectRaw(t, options)
 			id, done := a.newSession("/")
 			a.write(sessionLine(id, "s"), createLine("s"))
-			require.Equal(t, acpterm.CodeResourceNotFound, a.read().Error.Code)
+			require.Equal(t, -32002, a.read().Error.Code)
 			require.NoError(t, <-done)
 			require.NoError(t, a.manager.OpenSession("s", nil))
 			a.write(createLine("s"))

@@ -33,8 +33,8 @@ type Options struct {
 	// cancelled only in v2, and the SDK does not support v2. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If set, ClientCapabilities informs the agent that users can
-	// sign in to the agent from within a terminal, for example by using signin.Run.
+	// TerminalAuth makes ClientCapabilities inform the agent that users can sign in to the agent from within a terminal,
+	// for example by using signin.Run.
 	TerminalAuth bool
 
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to distinguish the sessions of different
@@ -79,7 +79,10 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	}
 	t := &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
-			Created: options.Created, SessionPrefix: options.SessionPrefix, TerminalAuth: options.TerminalAuth,
+			Created: options.Created, SessionPrefix: options.SessionPrefix,
+			Capabilities: &acpterm.ClientCapabilities{
+				Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: options.TerminalAuth},
+			},
 		}),
 		options: *options,
 	}

@@ -35,7 +35,7 @@ func TestLifeOfATerminal(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err := c.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionId: "s", TerminalId: id})
-	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, acpterm.CodeResourceNotFound).Kind)
+	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, -32002).Kind)
 
 	id, _ = c.create(request("exit", "3"))
 	require.Equal(t, new(3), c.wait(id).ExitCode)
@@ -77,8 +77,8 @@ func TestPendingWaitBlocksNothing(t *testing.T) {
 // requireCancelled checks that the request failed as cancelled on both sides.
 func (c *conversation) requireCancelled(err error) {
 	c.t.Helper()
-	requireError(c.t, err, acpterm.CodeRequestCancelled)
-	require.Equal(c.t, acpterm.ErrCancelled, requireError(c.t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+	requireError(c.t, err, -32800)
+	require.Equal(c.t, acpterm.ErrCancelled, requireError(c.t, <-c.client.failed, -32800).Kind)
 }
 
 func TestCancelledWaitLeavesTheCommand(t *testing.T) {
@@ -138,14 +138,14 @@ func TestCloseReleasesAll(t *testing.T) {
 	c.beginWait(t.Context(), id)
 	c.hangUp()
 	<-c.ended // cancels the wait
-	require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+	require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, -32800).Kind)
 	require.Equal(t, acpterm.StateRunning, term.State())
 
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
 	require.Empty(t, c.manager.Terminals())
 	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	_, err := c.client.CreateTerminal(t.Context(), request("sleep"))
-	require.Equal(t, acpterm.ErrClosing, requireError(t, err, acpterm.CodeRequestCancelled).Kind)
+	require.Equal(t, acpterm.ErrClosing, requireError(t, err, -32800).Kind)
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
 }
 
@@ -170,7 +170,7 @@ func TestCloseWaitsForCreates(t *testing.T) {
 	<-asked
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
 	close(closed)
-	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, acpterm.CodeRequestCancelled).Kind)
+	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, -32800).Kind)
 	require.False(t, early)
 	require.Empty(t, c.manager.Terminals())
 }
@@ -198,7 +198,7 @@ func TestCloseWithinAContext(t *testing.T) {
 	require.ErrorIs(t, err, late)
 	answer()
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
-	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, acpterm.CodeRequestCancelled).Kind)
+	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, -32800).Kind)
 	require.Empty(t, c.manager.Terminals())
 }
 

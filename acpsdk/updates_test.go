@@ -126,7 +126,7 @@ func TestTerminalsOfV2(t *testing.T) {
 	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
 
 	_, err = a.client.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionId: "s", TerminalId: "t1"})
-	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, acpterm.CodeResourceNotFound).Kind)
+	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, -32002).Kind)
 	require.NoError(t, a.client.CloseTerminals(t.Context()))
 	require.Empty(t, a.manager.Terminals())
 }

@@ -65,7 +65,7 @@ func TestRefusedCancels(t *testing.T) {
 			require.NotNil(t, refused, c.params)
 			require.Equal(t, c.code, refused.Code, c.params)
 			data := decode[map[string]any](t, *refused.Data)
-			if c.code == acpterm.CodeResourceNotFound {
+			if c.code == -32002 {
 				require.Equal(t, "gone", data["sessionId"])
 				recordMessage(t, "SessionNotFoundErrorData", *refused.Data)
 				continue

@@ -94,12 +94,18 @@ func (k *call) failed(err error) error {
 	return e
 }
 
+// Error codes that ACP adds to those of JSON-RPC (schema type ErrorCode).
+const (
+	codeResourceNotFound = -32002
+	codeRequestCancelled = -32800
+)
+
 // kindOf returns the kind that follows from an answer's code, if its data has none.
 func (k *call) kindOf(code int64) acpterm.Kind {
 	switch {
-	case code == acpterm.CodeResourceNotFound && k.terminal != "":
+	case code == codeResourceNotFound && k.terminal != "":
 		return acpterm.ErrTerminalNotFound
-	case code == acpterm.CodeRequestCancelled:
+	case code == codeRequestCancelled:
 		return acpterm.ErrCancelled
 	case code == jsonrpc2.CodeMethodNotFound:
 		return acpterm.ErrMethodNotFound

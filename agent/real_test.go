@@ -153,15 +153,13 @@ func TestRealErrors(t *testing.T) {
 
 // The client refuses a method that initialize advertised.
 func TestRealRefusal(t *testing.T) {
-	c, _ := connect(t, &acpterm.HandlerOptions{
-		Capabilities: new(acpterm.ClientCapabilities), SupportedMethods: []string{"fs/read_text_file"},
-	})
+	c, _ := connect(t, &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)})
 	_, err := c.Create(t.Context(), request)
 	var refused *acpterm.CapabilityError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, &acpterm.CapabilityError{
 		Method: acpterm.MethodCreate, RequiredCapability: "clientCapabilities.terminal",
-		SupportedMethods: []string{"fs/read_text_file"},
+		SupportedMethods: []string{},
 	}, refused)
 }
 

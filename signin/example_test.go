@@ -71,7 +71,9 @@ func ExampleReadMethods() {
 
 // A client of ACP v1 advertises it by its handler, and a client of v2 among its other capabilities.
 func ExampleCapabilityV2() {
-	handler := acpterm.NewHandler(nil, &acpterm.HandlerOptions{TerminalAuth: true})
+	handler := acpterm.NewHandler(nil, &acpterm.HandlerOptions{Capabilities: &acpterm.ClientCapabilities{
+		Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: true},
+	}})
 	v1 := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}
 	v2 := map[string]any{"protocolVersion": 2, "capabilities": map[string]any{"auth": signin.CapabilityV2{}}}
 	json.NewEncoder(os.Stdout).Encode(v1)

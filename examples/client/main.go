@@ -235,7 +235,10 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 		return func() error { return nil }, err
 	}
 	handler := acpterm.NewHandler(session.manager, &acpterm.HandlerOptions{
-		Created: session.screen.follow, TerminalAuth: hasTerminal(), SkippedLines: session.screen.printSkipped,
+		Created: session.screen.follow, SkippedLines: session.screen.printSkipped,
+		Capabilities: &acpterm.ClientCapabilities{
+			Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: hasTerminal()},
+		},
 	})
 	terminals := agentterm.New(handler, nil)
 	rest := handler.Filter(context.Background(), agent)

@@ -305,7 +305,7 @@ func TestGoSDKCancelsAWait(t *testing.T) {
 	}{
 		"the call is cancelled": {
 			cancel: func(_ *conversation, call context.CancelCauseFunc) { call(nil) },
-			code:   acpterm.CodeRequestCancelled,
+			code:   -32800,
 			reason: acp.StopReasonEndTurn,
 		},
 		"the call is cancelled for a reason": { // the SDK turns the reason into an internal error
@@ -317,7 +317,7 @@ func TestGoSDKCancelsAWait(t *testing.T) {
 			cancel: func(c *conversation, _ context.CancelCauseFunc) {
 				require.NoError(c.t, c.client.Notify(c.t.Context(), "session/cancel", map[string]any{"sessionId": c.turn.session}))
 			},
-			code:   acpterm.CodeRequestCancelled,
+			code:   -32800,
 			reason: acp.StopReasonCancelled,
 		},
 	}
@@ -340,7 +340,7 @@ func TestGoSDKCancelsAWait(t *testing.T) {
 			answer := <-c.received
 			require.Equal(t, string(id), string(answer.ID))
 			require.NotNil(t, answer.Error)
-			require.EqualValues(t, acpterm.CodeRequestCancelled, answer.Error.Code)
+			require.EqualValues(t, -32800, answer.Error.Code)
 			var data struct{ Kind acpterm.Kind }
 			require.NoError(t, json.Unmarshal(*answer.Error.Data, &data))
 			require.Equal(t, acpterm.ErrCancelled, data.Kind)

@@ -239,7 +239,7 @@ func runV2Client(t *testing.T, prompt string, wrong bool) (report clientReport, 
 				Data json.RawMessage
 			}
 			require.NoError(t, json.Unmarshal(m.Error, &e))
-			if e.Code == acpterm.CodeResourceNotFound {
+			if e.Code == -32002 {
 				require.NoError(t, s.validate(t, "SessionNotFoundErrorData", e.Data), "%s", m.raw)
 			}
 		}
@@ -308,7 +308,7 @@ func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
 	require.Empty(t, report.Again)
 	require.Len(t, report.Refused, 3+6)
 	for what, code := range report.Refused {
-		want := map[string]int{"session": acpterm.CodeResourceNotFound, "other": jsonrpc2.CodeMethodNotFound}[what]
+		want := map[string]int{"session": -32002, "other": jsonrpc2.CodeMethodNotFound}[what]
 		if want == 0 {
 			want = jsonrpc2.CodeInvalidParams
 		}

@@ -50,9 +50,6 @@ func TestNegativeLimits(t *testing.T) {
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodOutput, hosttest.Of("none")))
 	p.Refused("pending_requests", -1)
-	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPendingCreateBytes: -1})
-	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
-	p.Refused("pending_create_bytes", -1)
 	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
 	p.Refused("create_bytes", -1)
@@ -60,11 +57,10 @@ func TestNegativeLimits(t *testing.T) {
 
 // A Handler keeps the options it was created with.
 func TestHandlerOptionsAreCopied(t *testing.T) {
-	offer, served := acpterm.ClientCapabilities{}, []string{"a"}
-	h := acpterm.NewHandler(hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Capabilities: &offer, SupportedMethods: served})
-	offer.Terminal, served[0] = true, "b"
+	offer := acpterm.ClientCapabilities{}
+	h := acpterm.NewHandler(hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Capabilities: &offer})
+	offer.Terminal = true
 	_, err := h.Dispatch(t.Context(), acpterm.MethodOutput, json.RawMessage(`{}`))
 	var refused *acpterm.CapabilityError
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, []string{"a"}, refused.SupportedMethods)
 }

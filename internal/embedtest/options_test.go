@@ -175,7 +175,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	}
 	m := hosttest.NewManager(t, nil)
 	for _, n := range []int{-1, 0, 1} {
-		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPending: n, MaxCreateBytes: n, MaxPendingCreateBytes: n})
+		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPending: n, MaxCreateBytes: n})
 		require.NoError(t, h.Close())
 	}
 }

@@ -261,10 +261,10 @@ func sized(bytes int) acpterm.CreateTerminalRequest {
 
 // Pending creates are bounded by their total size in bytes.
 func TestPendingCreatesAreBounded(t *testing.T) {
-	const limit, size = 10_000, 2500
+	const limit, size = 16 * 2500, 2500
 	create := sized(size - 3*16) // 16 bytes more for each argument
 	options, verdicts := waitingPolicy()
-	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, options), &acpterm.HandlerOptions{MaxPendingCreateBytes: limit})
+	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, options), &acpterm.HandlerOptions{MaxCreateBytes: 2500})
 	for i := range limit / size {
 		p.Write(hosttest.Request(fmt.Sprint(i), acpterm.MethodCreate, create))
 	}
@@ -287,12 +287,20 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 
 // After reading the answer to a create, an agent may send one of the same size again.
 func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
-	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+	deny := acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Requested.SessionID == "pending" {
+			<-ctx.Done()
+		}
 		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
 	})
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, &acpterm.Options{
 		Policy: deny,
-	}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
+	}), &acpterm.HandlerOptions{MaxCreateBytes: 10_000})
+	pending := sized(9900)
+	pending.SessionID = "pending"
+	for i := range 15 { // leave room for one more
+		p.Write(hosttest.Request(fmt.Sprintf(`"pending %d"`, i), acpterm.MethodCreate, pending))
+	}
 	line := hosttest.Request(`1`, acpterm.MethodCreate, sized(6000))
 	for range longtest.Times(100, 1000) {
 		p.Write(line)
@@ -304,23 +312,24 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 func TestDispatchedCreatesAreBounded(t *testing.T) {
 	options, verdicts := waitingPolicy()
 	m := hosttest.NewManager(t, options)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxCreateBytes: 10_000})
 	dispatch := func(req acpterm.CreateTerminalRequest) error {
 		params, err := json.Marshal(req)
 		require.NoError(t, err)
 		_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, params)
 		return err
 	}
-	many := hosttest.ChildRequest("print", make([]string, 1000)...)
-	require.ErrorIs(t, dispatch(many), acpterm.ErrQuota)
+	many := hosttest.ChildRequest("print", make([]string, 3000)...) // 9 kB of JSON, 48 kB more for the arguments
 	for range 2 {
-		failed := make(chan error, 2)
-		for range 2 {
-			go func() { failed <- dispatch(sized(6000)) }()
+		failed := make(chan error, 3)
+		for range cap(failed) {
+			go func() { failed <- dispatch(many) }()
 		}
 		require.ErrorIs(t, <-failed, acpterm.ErrQuota)
-		verdicts <- acpterm.VerdictDeny
-		require.ErrorIs(t, <-failed, acpterm.ErrDenied)
+		for range 2 {
+			verdicts <- acpterm.VerdictDeny
+			require.ErrorIs(t, <-failed, acpterm.ErrDenied)
+		}
 	}
 	require.NoError(t, h.Close())
 }

@@ -221,7 +221,7 @@ func TestWireReleaseWhileAKillIsPending(t *testing.T) {
 
 // ignoreNotFound accepts a kill served after the release.
 func ignoreNotFound(err error) error {
-	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok && e.Code == acpterm.CodeResourceNotFound {
+	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok && e.Code == -32002 {
 		return nil
 	}
 	return err

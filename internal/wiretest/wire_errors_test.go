@@ -158,8 +158,7 @@ func TestWireParamsAtTheirLimit(t *testing.T) {
 
 func TestWireWithoutTheCapability(t *testing.T) {
 	h := &acpterm.HandlerOptions{
-		Capabilities:     &acpterm.ClientCapabilities{Terminal: false},
-		SupportedMethods: []string{"session/update", "fs/read_text_file"},
+		Capabilities: &acpterm.ClientCapabilities{Terminal: false},
 	}
 	a := hosttest.Connect(t, hosttest.NewManager(t, nil), h)
 	advertised, err := json.Marshal(a.Handler.Capabilities())
@@ -170,7 +169,7 @@ func TestWireWithoutTheCapability(t *testing.T) {
 	} {
 		_, err := a.Do(method, hosttest.ChildRequest("exit", "0"))
 		a.Failed(err, -32601, fmt.Sprintf(`{"method":%q,"requiredCapability":"clientCapabilities.terminal","declaredValue":false,
-			"supportedMethods":["session/update","fs/read_text_file"]}`, method))
+			"supportedMethods":[]}`, method))
 	}
 }
 
@@ -201,9 +200,11 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 
 	for want, options := range map[string]acpterm.HandlerOptions{
-		`{"terminal":true}`:                           {},
-		`{"terminal":true,"auth":{"terminal":true}}`:  {TerminalAuth: true},
-		`{"terminal":false,"auth":{"terminal":true}}`: {TerminalAuth: true, Capabilities: new(acpterm.ClientCapabilities)},
+		`{"terminal":true}`:  {},
+		`{"terminal":false}`: {Capabilities: new(acpterm.ClientCapabilities)},
+		`{"terminal":true,"auth":{"terminal":true}}`: {Capabilities: &acpterm.ClientCapabilities{
+			Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: true},
+		}},
 	} {
 		written, err := json.Marshal(acpterm.NewHandler(hosttest.Must(acpterm.NewManager(nil)), &options).Capabilities())
 		require.NoError(t, err)

@@ -195,6 +195,9 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
 		return refusal{&Error{Op: method, Kind: ErrMethodNotFound}}
 	}
+	if h.closing.IsSet() {
+		return refusal{&Error{Op: method, Kind: ErrClosing}}
+	}
 	if err := h.Capabilities().Require(method); err != nil {
 		return refusal{err}
 	}

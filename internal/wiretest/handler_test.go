@@ -486,8 +486,6 @@ func TestDispatch(t *testing.T) {
 	require.Equal(t, int64(-32603), acpterm.ResponseError(io.ErrUnexpectedEOF).Code)
 	require.Nil(t, acpterm.ResponseError(nil))
 	require.NoError(t, h.Close())
-	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
-	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")
 	hosttest.Ended(t, events)
 	require.IsType(t, &acpterm.ReleaseEvent{}, <-events)
 	_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, createParams)
@@ -523,4 +521,44 @@ func FuzzHandlerParams(f *testing.F) {
 		require.Contains(t, []int64{-32602, -32002}, e.Code, e.Message)
 		require.True(t, json.Valid(*e.Data))
 	})
+}
+
+// After Close, each way to a Handler refuses every method with the same error, even the release of a terminal that
+// Close has released.
+func TestAClosedHandlerRefusesEveryMethod(t *testing.T) {
+	for _, way := range []string{"Filter", "Handle"} {
+		t.Run(way, func(t *testing.T) {
+			client, agentEnd := hosttest.PipePair(t)
+			h := acpterm.NewHandler(hosttest.NewManager(t, nil), nil)
+			if way == "Filter" {
+				client = h.Filter(t.Context(), client)
+			}
+			conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(client), h)
+			agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), hosttest.NoHandler{})
+			t.Cleanup(func() {
+				agent.Close()
+				<-conn.DisconnectNotify()
+			})
+			var created acpterm.CreateTerminalResponse
+			require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, hosttest.ChildRequest("exit", "0"), &created))
+			require.NoError(t, h.Close())
+			for method, params := range map[string]any{
+				acpterm.MethodCreate:      hosttest.ChildRequest("exit", "0"),
+				acpterm.MethodOutput:      hosttest.Of(created.TerminalID),
+				acpterm.MethodWaitForExit: hosttest.Of(created.TerminalID),
+				acpterm.MethodKill:        hosttest.Of(created.TerminalID),
+				acpterm.MethodRelease:     hosttest.Of(created.TerminalID),
+			} {
+				encoded, err := json.Marshal(params)
+				require.NoError(t, err)
+				_, err = h.Dispatch(t.Context(), method, encoded)
+				require.ErrorIs(t, err, acpterm.ErrClosing, method)
+				dispatched := acpterm.ResponseError(err)
+				require.EqualValues(t, -32800, dispatched.Code, method)
+				var answered *jsonrpc2.Error
+				require.ErrorAs(t, agent.Call(t.Context(), method, params, nil), &answered, method)
+				require.Equal(t, dispatched, answered, method)
+			}
+		})
+	}
 }

@@ -48,9 +48,12 @@ func (h *Handler) Attach(
 	if h.manager == nil {
 		return fail(&Error{Kind: ErrInternal, Reason: "the Handler has no Manager"})
 	}
-	if session == "" {
+	switch {
+	case session == "":
 		return fail(invalidField("sessionId", "must not be empty"))
 	}
+	case about.ID == "":
+		return fail(invalidField("terminalId", "must not be empty"))
 	owner := &attached{released: released, orphaned: h.closing.IsSet}
 	t, err := h.tracked(func() (*Terminal, error) { return h.manager.attach(owner, session, about, cancel) })
 	if err == nil {
@@ -73,7 +76,7 @@ func (m *Manager) attach(
 	if err == nil {
 		err = m.events.full(m.options.maxOutputBytes())
 	}
-	if err == nil && m.ids.Issued(string(session), string(about.ID)) {
+	if err == nil && m.ids.Made(string(about.ID)) {
 		err = invalidField("terminalId", "belongs to a terminal of the client")
 	}
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package ids makes terminal ids: "term_" and a ULID. Instead of random bits the ULID has a sequence number, so that
-// ids are unique regardless of the clock, and a message authentication code over the session and the rest. The code
-// distinguishes former ids of the session from ids it never had, so that a second release can be answered without a
-// list of all ids. The package imports the standard library and ulid.
+// ids are unique regardless of the clock, and two message authentication codes, over the rest, and over the rest and
+// the session. The codes distinguish former ids of the session, of others, and ids that never were, so that a second
+// release can be answered without a list of all ids. The package imports the standard library and ulid.
 package ids
 
 import (
@@ -21,9 +21,10 @@ import (
 const (
 	idPrefix = "term_"
 
-	// A ULID is 6 bytes of time and 10 bytes of entropy. Here these are 4 bytes of sequence number and 6 bytes of code.
+	// A ULID is 6 bytes of time and 10 bytes of entropy. Here these are 4 bytes of sequence number and two codes.
 	idSequenceAt = 6
 	idCodeAt     = 10
+	idSessionAt  = 13
 )
 
 // Generator makes the ids of one manager. New returns one. Its methods are safe for concurrent use.
@@ -53,19 +54,26 @@ func (g *Generator) Next(session string) string {
 }
 
 // Issued reports whether this generator made the id for that session.
-func (g *Generator) Issued(session, id string) bool {
+func (g *Generator) Issued(session, id string) bool { return g.checks(session, id, len(ulid.ULID{})) }
+
+// Made reports whether this generator made the id for any session.
+func (g *Generator) Made(id string) bool { return g.checks("", id, idSessionAt) }
+
+// checks reports whether the codes of an id before end are right.
+func (g *Generator) checks(session, id string, end int) bool {
 	text, found := strings.CutPrefix(id, idPrefix)
 	parsed, err := ulid.ParseStrict(text)
 	return found && err == nil && parsed.String() == text &&
-		hmac.Equal(parsed[idCodeAt:], g.code(session, parsed))
+		hmac.Equal(parsed[idCodeAt:end], g.code(session, parsed)[:end-idCodeAt])
 }
 
-// code returns the authentication code for an id of that session with this time and sequence number.
+// code returns the codes for an id of that session with this time and sequence number.
 func (g *Generator) code(session string, id ulid.ULID) []byte {
 	mac := g.macs.Get().(hash.Hash)
 	defer g.macs.Put(mac)
 	mac.Reset()
 	mac.Write(id[:idCodeAt])
+	code := mac.Sum(nil)[:idSessionAt-idCodeAt]
 	mac.Write([]byte(session))
-	return mac.Sum(nil)[:len(id)-idCodeAt]
+	return append(code, mac.Sum(nil)[:len(id)-idSessionAt]...)
 }

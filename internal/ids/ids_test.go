@@ -67,5 +67,9 @@ func TestIssuedKnowsItsOwnIDsOnly(t *testing.T) {
 	}
 	for _, id := range []string{"", "term_", "x", "term_é", "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"} {
 		require.False(t, g.Issued("s", id))
+		require.False(t, g.Made(id))
 	}
+	require.True(t, g.Made(id), "in any session")
+	require.False(t, other.Made(id), "another manager's")
+	require.False(t, g.Made(strings.ToLower(id)), "written otherwise")
 }

@@ -1,0 +1,47 @@
+package embedtest
+
+// Terminals attached by an embedder, and texts of their owner.
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/stretchr/testify/require"
+)
+
+// The owner of a terminal cannot choose an empty id, or one that the Manager has assigned in any session.
+func TestIDsThatCannotBeAttached(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	h := acpterm.NewHandler(m, nil)
+	assigned := hosttest.Create(t, m, hosttest.ChildRequest("sleep")).ID()
+	require.NoError(t, m.Release(t.Context(), "s", assigned))
+	for name, c := range map[string]struct {
+		session acpterm.SessionID
+		id      acpterm.TerminalID
+		field   string
+	}{
+		"no session":          {"", "mine", "sessionId"},
+		"no id":               {"s", "", "terminalId"},
+		"the Manager's":       {"s", assigned, "terminalId"},
+		"in another session":  {"other", assigned, "terminalId"},
+		"in use":              {"s", "used", "terminalId"},
+		"in use, not another": {"other", "used", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.id == "used" {
+				h.Attach(acpterm.TerminalInfo{SessionID: "s", ID: "used"}, nil, nil)
+			}
+			_, err := h.Attach(acpterm.TerminalInfo{SessionID: c.session, ID: c.id}, nil, nil)
+			if c.field == "" {
+				require.NoError(t, err)
+				return
+			}
+			refused, ok := errors.AsType[*acpterm.Error](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+			require.Equal(t, c.field, refused.Field)
+		})
+	}
+}

@@ -7,10 +7,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"syscall"
 	"time"
 
@@ -36,10 +37,10 @@ type TerminalSize struct{ Columns, Rows int }
 // released is non-nil, it is called once, when the terminal starts to be released. It must not block.
 //
 // The terminal counts towards the Manager's quotas. If a quota is exceeded, Create and Attach release the attached
-// terminal that ended first to make room. Policies do not apply to the terminal, and terminal/* requests cannot access
-// it. Attach returns ErrInvalidParams if the id is in use in the session or was assigned by the Manager, and
-// ErrSessionNotFound if Options.RequireSessions is set and the session is not open. It can return ErrQuota or
-// ErrClosing as well.
+// terminals that ended first, if that makes enough room. Policies do not apply to the terminal, and terminal/* requests
+// cannot access it. Attach returns ErrInvalidParams if an id is empty, or if the terminal's id is in use in the session
+// or was assigned by the Manager in any session. It returns ErrSessionNotFound if Options.RequireSessions is set and
+// the session is not open, and can return ErrQuota or ErrClosing as well.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
 ) (*Attached, error) {
@@ -51,9 +52,9 @@ func (h *Handler) Attach(
 	switch {
 	case session == "":
 		return fail(invalidField("sessionId", "must not be empty"))
-	}
 	case about.ID == "":
 		return fail(invalidField("terminalId", "must not be empty"))
+	}
 	owner := &attached{released: released, orphaned: h.closing.IsSet}
 	t, err := h.tracked(func() (*Terminal, error) { return h.manager.attach(owner, session, about, cancel) })
 	if err == nil {
@@ -97,43 +98,55 @@ func (m *Manager) attach(
 	return t, nil
 }
 
-// registerInRoom is register. While a quota is full, it releases the attached terminal that ended first.
+// registerInRoom is register. If a quota is full, it releases attached terminals that have ended to make room.
 func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 	for {
-		err := m.register(t, s)
-		full, ok := errors.AsType[*Error](err)
-		if !ok || full.Kind != ErrQuota {
+		spare, err := m.register(t, s)
+		if len(spare) == 0 {
 			return err
 		}
-		oldest := m.oldestEnded(t.session, full.Quota != "session_terminals")
-		if oldest == nil {
-			return err
+		for _, old := range spare {
+			m.beginRelease(old.session, old.id, EndedByRelease)
 		}
-		m.beginRelease(oldest.session, oldest.id, EndedByRelease)
-		<-oldest.Released() // soon, because its command has ended
+		for _, old := range spare {
+			<-old.Released() // soon, because its command has ended
+		}
 	}
 }
 
-// oldestEnded returns the attached terminal that ended first, of one session or of any, or nil.
-func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var first time.Time
-	for id, s := range m.sessions {
-		if !any && id != session {
-			continue
-		}
+// spareLocked returns the attached terminals to release until nothing exceeds a quota: those that ended first, and no
+// more than needed. It returns nil if even all of them are too few. The excess may be negative.
+func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (spare []*Terminal) {
+	ended := make(map[*Terminal]time.Time)
+	for _, s := range m.sessions {
 		for _, t := range s.terminals {
-			ended := t.endedAttached()
-			if ended.IsZero() {
-				continue
-			}
-			if oldest == nil || cmp.Or(ended.Compare(first), cmp.Compare(t.number, oldest.number)) < 0 {
-				oldest, first = t, ended
+			if at := t.endedAttached(); !at.IsZero() {
+				ended[t] = at
 			}
 		}
 	}
-	return oldest
+	oldest := slices.SortedFunc(maps.Keys(ended), func(a, b *Terminal) int {
+		return cmp.Or(ended[a].Compare(ended[b]), cmp.Compare(a.number, b.number))
+	})
+	for _, helps := range []func(*Terminal) bool{
+		func(t *Terminal) bool { return inSession > 0 && t.session == session },
+		func(*Terminal) bool { return all > 0 || bytes > 0 },
+	} {
+		for _, t := range oldest {
+			if _, left := ended[t]; left && helps(t) {
+				delete(ended, t)
+				spare = append(spare, t)
+				all, bytes = all-1, bytes-t.store.room()
+				if t.session == session {
+					inSession--
+				}
+			}
+		}
+	}
+	if max(inSession, all, bytes) > 0 {
+		return nil
+	}
+	return spare
 }
 
 // endedAttached returns the time of the end of an attached terminal, or zero.

@@ -169,33 +169,35 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	return t, err
 }
 
-// register adds a terminal to its session. It fails if a quota is full.
-func (m *Manager) register(t *Terminal, settings settings) error {
+// register adds a terminal to its session. If a quota is full, it fails, and returns the terminals to release for room.
+func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closing.IsSet() {
-		return &Error{Kind: ErrClosing}
+		return nil, &Error{Kind: ErrClosing}
 	}
 	if settings.opened && settings.closed.IsSet() {
-		return &Error{Kind: ErrSessionNotFound}
+		return nil, &Error{Kind: ErrSessionNotFound}
 	}
 	if m.terminalLocked(t.session, t.id) != nil { // an attached one
-		return invalidField("terminalId", "is already in use")
+		return nil, invalidField("terminalId", "is already in use")
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
 	if s := m.sessions[t.session]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
-	for _, quota := range []struct {
-		name         string
-		after, limit int64
+	quotas := [...]struct {
+		name          string
+		excess, limit int64
 	}{
-		{"session_terminals", int64(inSession) + 1, int64(sessionLimit)},
-		{"terminals", int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{"output_bytes", m.reserved + t.store.room(), m.options.maxOutputBytes()},
-	} {
-		if quota.after > quota.limit {
-			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
+		{"session_terminals", int64(inSession + 1 - sessionLimit), int64(sessionLimit)},
+		{"terminals", int64(m.alive + 1 - m.options.maxTerminals()), int64(m.options.maxTerminals())},
+		{"output_bytes", m.reserved + t.store.room() - m.options.maxOutputBytes(), m.options.maxOutputBytes()},
+	}
+	for _, quota := range quotas {
+		if quota.excess > 0 {
+			spare := m.spareLocked(t.session, quotas[0].excess, quotas[1].excess, quotas[2].excess)
+			return spare, &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
 		}
 	}
 	m.registered++
@@ -205,7 +207,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	s.alive++
 	m.alive++
 	m.reserved += t.store.room()
-	return nil
+	return nil, nil
 }
 
 // terminalLocked returns a session's terminal, or nil.

@@ -582,6 +582,56 @@ func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
 	require.NoError(t, err, "the last that ended stays")
 }
 
+// A create that is refused anyway releases nothing, and one that needs room releases no more than that.
+func TestEndedOwnedTerminalsStayIfTheyMakeNoRoom(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{
+		MaxTerminals: 6, MaxSessionTerminals: 5, MaxOutputBytes: 3500, Commands: acpterm.CommandOptions{FollowBytes: 1},
+	})
+	h, _ := shown(m, acpterm.HandlerOptions{})
+	request := func(session acpterm.SessionID, limit uint64) error {
+		req := hosttest.ChildRequest("sleep")
+		req.SessionID, req.OutputByteLimit = session, &limit
+		_, err := m.Create(t.Context(), req, nil)
+		return err
+	}
+	left := func() (ids []acpterm.TerminalID) {
+		for _, term := range m.Terminals() {
+			if term.Attached() {
+				ids = append(ids, term.ID())
+			}
+		}
+		return ids
+	}
+	quota := func(err error, name string) {
+		t.Helper()
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, acpterm.ErrQuota, refused.Kind)
+		require.Equal(t, name, refused.Quota)
+	}
+	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{
+		MaxTerminals: 5, Commands: acpterm.CommandOptions{OutputByteLimit: 500},
+	}))
+	require.NoError(t, m.OpenSession("full", &acpterm.SessionOptions{MaxTerminals: 1}))
+	require.NoError(t, request("full", 500))
+	all := []acpterm.TerminalID{"d", "c", "b", "a"}
+	for _, id := range all {
+		_, err := h.Update(json.RawMessage(`{"sessionId":"own","update":
+			{"sessionUpdate":"terminal_update","terminalId":"` + string(id) + `","exitStatus":{}}}`))
+		require.NoError(t, err)
+	}
+	quota(request("full", 1), "session_terminals")
+	require.Equal(t, all, left(), "no other session's terminal makes room in this one")
+	quota(request("big", 3001), "output_bytes")
+	require.Equal(t, all, left(), "all together would not make room")
+	require.NoError(t, request("small", 1500)) // 500 bytes too many
+	require.Equal(t, all[1:], left(), "the oldest")
+	require.NoError(t, request("small", 1))
+	require.Equal(t, all[2:], left(), "another, for 1 byte")
+	require.NoError(t, request("own", 499))
+	require.Equal(t, all[2:], left(), "there was room")
+}
+
 // The kept data of each terminal is bounded, regardless of the agent's updates.
 func TestOwnedTerminalsKeepLittle(t *testing.T) {
 	h, m := owned(t, nil)

@@ -187,15 +187,16 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 }
 
 // Exit reports that the command exited with the given code or was terminated by a signal such as "SIGTERM". Either may
-// be nil if unknown. Only the first call has any effect, unless both arguments were nil. If the code does not fit in a
-// uint32, such as a negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
+// be nil if unknown, and a signal that is not the name of one (at most 32 letters, digits, "+", "-" and "_") counts as
+// nil. Only the first call has any effect, unless both arguments were nil. If the code does not fit in a uint32, such as
+// a negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
+	if signal != nil && !isSignalName(*signal) {
+		signal = nil
+	}
 	t.mu.Lock()
 	if b.code == nil && b.signal == nil {
-		if signal != nil {
-			signal = new(cutText(*signal))
-		}
 		b.code, b.signal = code, signal
 		if t.state == StateEnded {
 			t.end.by, t.end.status = b.ended(t.end.by, proc.Exit{})

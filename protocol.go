@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/acpterm/acpterm/internal/wire"
 )
@@ -170,15 +171,25 @@ func (s TerminalExitStatus) clone() TerminalExitStatus {
 // Success reports whether the command exited with code 0.
 func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
 
-// String returns the exit status in human-readable form, such as "exit code 1", "signal SIGTERM" or "not known".
+// String returns the exit status in human-readable form, such as "exit code 1", "signal SIGTERM" or "not known". The
+// text is one line of printable ASCII, whatever Signal contains: a signal that is not a name is cut and quoted.
 func (s TerminalExitStatus) String() string {
 	switch {
-	case s.Signal != nil:
+	case s.Signal != nil && isSignalName(*s.Signal):
 		return "signal " + *s.Signal
+	case s.Signal != nil:
+		return fmt.Sprintf("signal %+.32q", *s.Signal)
 	case s.ExitCode != nil:
 		return fmt.Sprintf("exit code %d", *s.ExitCode)
 	}
 	return "not known"
+}
+
+// isSignalName reports whether a text may be the name of a signal on some system, such as "SIGTERM" or "SIGRTMIN+3".
+func isSignalName(text string) bool {
+	const most = 32 // bytes
+	other := strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-_")
+	return text != "" && len(text) <= most && other == ""
 }
 
 // EmptyResponse represents the response to terminal/kill or terminal/release (schema types KillTerminalResponse and

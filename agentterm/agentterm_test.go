@@ -210,6 +210,37 @@ func TestExitStatuses(t *testing.T) {
 		string(m.Terminals()[0].ExitStatus().Meta["acpterm"]))
 }
 
+// The signal is the agent's text. One that is not the name of a signal counts as absent, and no user sees it.
+func TestSignalsThatAreNoNames(t *testing.T) {
+	const hostile = `"X\u001b[2J\u001b]52;c;RVZJTA==\u0007\r[1] $ rm -rf ~"`
+	v1 := func(members string) json.RawMessage {
+		return json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1","_meta":{
+			"terminal_info":{"terminal_id":"t1"},"terminal_exit":{"terminal_id":"t1",` + members + `}}}`)
+	}
+	for name, update := range map[string]func(code, signal string) json.RawMessage{
+		"v1": func(code, signal string) json.RawMessage { return v1(`"exit_code":` + code + `,"signal":` + signal) },
+		"v2": func(code, signal string) json.RawMessage {
+			return v2(`,"exitStatus":{"exitCode":` + code + `,"signal":` + signal + `}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, signal := range []string{hostile, `""`, `"SIG TERM"`, `"SIG\u202eTERM"`, `"` + strings.Repeat("X", 33) + `"`} {
+				h, m := owned(t, nil)
+				sendUpdates(t, h, update("null", signal))
+				require.Equal(t, "not known", m.Terminals()[0].ExitStatus().String(), signal)
+				sendUpdates(t, h, update("null", `"SIGRTMIN+3"`))
+				require.Equal(t, "signal SIGRTMIN+3", m.Terminals()[0].ExitStatus().String(), "known later")
+
+				h, m = owned(t, nil)
+				sendUpdates(t, h, update("1", signal))
+				require.Equal(t, &acpterm.TerminalExitStatus{
+					ExitCode: new(uint32(1)), Meta: hosttest.EndedBy("finished"),
+				}, m.Terminals()[0].ExitStatus(), signal)
+			}
+		})
+	}
+}
+
 // An end is final, and so is a known exit status: waiters, the record and the terminal agree forever. An unknown exit
 // status may become known once.
 func TestAnEndIsFinal(t *testing.T) {
@@ -652,7 +683,7 @@ func TestOwnedTerminalsKeepLittle(t *testing.T) {
 	sendUpdates(t, h, v2(`,"_meta":{`+strings.Join(keys[:600], ",")+`}`))
 	refuse("s", string(v2(`,"_meta":{`+strings.Join(keys[600:], ",")+`}`)), "_meta")
 	sendUpdates(t, h, v2(`,"exitStatus":{"signal":"`+long+`"}`))
-	require.Less(t, len(*m.Terminals()[0].ExitStatus().Signal), 10_000)
+	require.Nil(t, m.Terminals()[0].ExitStatus().Signal)
 }
 
 // If two connections update a terminal while the manager closes, each terminal has one StartEvent, then an EndEvent,

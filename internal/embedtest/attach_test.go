@@ -45,3 +45,25 @@ func TestIDsThatCannotBeAttached(t *testing.T) {
 		})
 	}
 }
+
+// An exit status can be printed, whoever has made it.
+func TestExitStatusesArePrintable(t *testing.T) {
+	for signal, want := range map[string]string{
+		"SIGTERM": "signal SIGTERM", "SIGRTMIN+3": "signal SIGRTMIN+3", "": `signal ""`,
+		"X\x1b[2J\x1b]52;c;RVZJTA==\a\r[1] $ rm -rf ~": `signal "X\x1b[2J\x1b]52;c;RVZJTA==\a\r[1] $ rm -"`,
+		"SIG\u202eTERM\u009b\xff":                      `signal "SIG\u202eTERM\u009b\xff"`,
+	} {
+		require.Equal(t, want, acpterm.TerminalExitStatus{Signal: &signal}.String())
+	}
+}
+
+// The signal that a Runner reports is its own text.
+func TestASignalOfARunnerIsPrintable(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{wait: func() (acpterm.TerminalExitStatus, error) {
+		return acpterm.TerminalExitStatus{Signal: new("\x1b[2J")}, nil
+	}}})
+	term := hosttest.Create(t, m, hosttest.CommandRequest("x"))
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, `signal "\x1b[2J"`, status.String())
+}

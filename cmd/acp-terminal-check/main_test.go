@@ -18,6 +18,7 @@ import (
 
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
@@ -184,6 +185,21 @@ fail  rpc.messages: the client writes nothing but messages
 protocol: 1 passed, 1 failed
 beyond:   0 passed, 0 failed
 $`, out)
+}
+
+// No text of a client steers the terminal on which the report is read.
+func TestReportOfAHostileClient(t *testing.T) {
+	const hostile = "X\x1b[2J\u009b\rY"
+	r := &report{
+		Client: &clientInfo{Name: hostile, Version: hostile},
+		Results: []result{{Result: checks.Result{
+			Outcome: checks.Fail, Reason: hostile, Exchanges: []checks.Exchange{{Sent: hostile, Came: hostile}},
+		}}, {Result: checks.Result{Outcome: checks.NotTried, Reason: hostile}}},
+	}
+	var text bytes.Buffer
+	require.NoError(t, r.writeText(&text, true))
+	require.Equal(t, 6, strings.Count(text.String(), display.Visible(hostile, 0)), "%s", &text)
+	require.NotContains(t, text.String(), "\x1b")
 }
 
 // The report shows each command as a line that does the same without the client.

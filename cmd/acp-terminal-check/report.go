@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
+	"github.com/acpterm/acpterm/display"
 )
 
 // report holds the findings about a client.
@@ -67,7 +68,7 @@ func (r *report) writeJSON(w io.Writer) error {
 func (r *report) writeText(w io.Writer, verbose bool) error {
 	var b strings.Builder
 	if r.Client != nil && r.Client.Name != "" {
-		fmt.Fprintf(&b, "%s\n\n", strings.TrimSpace(r.Client.Name+" "+r.Client.Version))
+		fmt.Fprintf(&b, "%s\n\n", display.Visible(strings.TrimSpace(r.Client.Name+" "+r.Client.Version), 0))
 	}
 	for _, each := range r.Results {
 		switch {
@@ -103,7 +104,7 @@ func (r *report) writeNotTried(b *strings.Builder) {
 	before := b.Len()
 	for _, each := range r.Results {
 		if each.Outcome == checks.NotTried {
-			fmt.Fprintf(b, "%s  %s: %s\n", each.Outcome, each.ID, each.Reason)
+			fmt.Fprintf(b, "%s  %s: %s\n", each.Outcome, each.ID, display.Visible(each.Reason, 0))
 		}
 	}
 	if b.Len() > before {
@@ -116,7 +117,7 @@ func (r result) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%-5s %s: %s\n", r.Outcome, r.ID, r.Title)
 	part := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(b, "      %-9s %s\n", name+":", text)
+			fmt.Fprintf(b, "      %-9s %s\n", name+":", display.Visible(text, 0)) // some of it is the client's
 		}
 	}
 	part(string(r.Level), r.Source)

@@ -35,6 +35,9 @@ var turns = map[string]func(*testAgent, context.Context) error{
 	"leave while a command runs":   (*testAgent).leave,
 }
 
+// steering clears the screen of a terminal that gets it.
+const steering = "X\x1b[2J\r"
+
 func serveTestAgent() {
 	a := new(testAgent)
 	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
@@ -55,6 +58,12 @@ func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrp
 	var p struct{ Prompt []struct{ Text string } }
 	if err := json.Unmarshal(*req.Params, &p); err != nil {
 		return nil, err
+	}
+	switch p.Prompt[0].Text {
+	case "stop with an escape sequence":
+		return map[string]any{"stopReason": steering}, nil
+	case "fail with an escape sequence":
+		return nil, &jsonrpc2.Error{Code: 1, Message: steering}
 	}
 	return map[string]any{"stopReason": "end_turn"}, turns[p.Prompt[0].Text](a, ctx)
 }

@@ -191,6 +191,20 @@ func TestTurns(t *testing.T) {
 }
 
 // A command's output is shown, and is what the agent gets.
+// The reasons and errors of an agent are printed so that they cannot steer the user's terminal.
+func TestTextsThatSteerTheTerminal(t *testing.T) {
+	t.Parallel()
+	dir := build(t)
+	for _, program := range programs {
+		out, err := play(t, dir+program, "stop with an escape sequence", os.Args[0], "agent")
+		require.NoError(t, err, program)
+		require.Equal(t, `X\x1b[2J\r`+"\n", out, program)
+		_, err = play(t, dir+program, "fail with an escape sequence", os.Args[0], "agent")
+		require.ErrorContains(t, err, `[2J\r`, program)
+		require.NotContains(t, err.Error(), "\x1b", program)
+	}
+}
+
 func TestMuchOutput(t *testing.T) {
 	t.Parallel()
 	dir := build(t)

@@ -62,9 +62,9 @@ func main() {
 	}
 	err = errors.Join(err, c.CloseTerminals(ctx), agent.Close(), m.Close()) // ends the commands, then the agent
 	shown.Wait()
-	fmt.Println(turn.StopReason)
+	fmt.Println(display.Visible(string(turn.StopReason), 80))
 	if err != nil {
 		status, _ := agent.Wait(ctx) // "peer disconnected" does not say how the agent ended
-		log.Fatal(err, "; the agent: ", status)
+		log.Fatal(display.Visible(err.Error(), 0), "; the agent: ", status)
 	}
 }

@@ -49,10 +49,10 @@ func main() {
 	call("session/prompt", object{"sessionId": answer.SessionID, "prompt": []object{{"type": "text", "text": os.Args[1]}}})
 	err = errors.Join(err, h.Close(), agent.Close(), conn.Wait(), m.Close()) // Wait returns after the last update
 	shown.Wait()
-	fmt.Println(answer.StopReason)
+	fmt.Println(display.Visible(answer.StopReason, 80))
 	if err != nil {
 		status, _ := agent.Wait(ctx) // the error of a closed connection does not say how the agent ended
-		log.Fatal(err, "; the agent: ", status)
+		log.Fatal(display.Visible(err.Error(), 0), "; the agent: ", status)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestProgressBarHasOneRow(t *testing.T) {
 			require.Zero(t, count(w.rows(), "] | 0%"))
 			create()
 			w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
-			require.True(t, w.emulator.CursorHidden())
+			w.until(w.emulator.CursorHidden, "without a cursor")
 			require.NoError(t, os.WriteFile(goOn+".2", nil, 0o600))
 			rows := w.exit(exitTurnEnded)
 			require.Equal(t, 1, count(rows, "100%"), "%q", rows)
@@ -217,12 +217,10 @@ func TestPlainLinesOnATerminal(t *testing.T) {
 			rows := w.exit(exitTurnEnded)
 			require.Equal(t, 1, count(rows, "[1] | red"))
 			require.Equal(t, 1, count(rows, "[1] | 20%"))
-			for chunk := range w.Follow(t.Context(), 0) {
-				if variable != "CI=true" { // which has colours
-					require.NotContains(t, chunk.Raw, "\x1b")
-				}
-				require.NotContains(t, chunk.Raw, hideCursor)
+			if variable != "CI=true" { // which has colours
+				require.NotContains(t, w.raw.String(), "\x1b")
 			}
+			require.NotContains(t, w.raw.String(), hideCursor)
 		})
 	}
 }
@@ -243,10 +241,11 @@ func TestSuspended(t *testing.T) {
 	goOn, create := file(t)
 	w := openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
 	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
-	pid := w.Info().PID
+	pid := w.PID()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGTSTP))
-	w.until(func() bool { return !w.emulator.CursorHidden() }, "with a cursor")
-	require.NotContains(t, w.emulator.String(), "] | 50%")
+	w.until(func() bool {
+		return !w.emulator.CursorHidden() && !strings.Contains(w.emulator.String(), "] | 50%")
+	}, "with a cursor and without rows")
 	require.Eventually(t, func() bool { return isStopped(pid) }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
@@ -300,7 +299,7 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 		"left while typing": func(w *window, create func()) {
 			w.press("t")
 			w.await("typing into")
-			children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.Info().PID))
+			children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.PID()))
 			if err != nil {
 				create() // where there is no /proc
 				return

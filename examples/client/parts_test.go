@@ -71,13 +71,16 @@ func printSteps(files []string) {
 	fmt.Println("step", len(files)+1)
 }
 
+// awaitFile waits for a file. Many processes do so at once, so each looks rarely.
 func awaitFile(path string) {
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
+	for !exists(path) {
+		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func sleep([]string) {
@@ -188,7 +191,7 @@ func (a *scripted) awaitOutput(ref acpterm.TerminalRequest) {
 		if a.call(acpterm.MethodOutput, ref, &now); now.Output != "" {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -17,15 +17,20 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/ptytest"
 )
 
-// window is a terminal window with a program in it.
+// patience is how long a test waits for a state of a window: far more than any test needs.
+const patience = 5 * time.Minute
+
+// window is a terminal window with a program in it, which waits for the window to show what it writes.
 type window struct {
-	*acpterm.Terminal
-	t        *testing.T
+	*ptytest.Window
+	t *testing.T
+
+	// Used by functions passed to until and do, or after exit.
 	emulator *vt.Emulator
-	at       int64
+	raw      strings.Builder // all that was written
 }
 
 // openWindow starts the client in a window. Variables are added to its environment, as NAME=VALUE.
@@ -34,32 +39,28 @@ func openWindow(t *testing.T, columns, rows int, variables, agent []string, flag
 }
 
 func openWindowWith(t *testing.T, columns, rows int, variables, command []string) *window {
-	m, err := acpterm.NewManager(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.Close()) })
-	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: command[0], Args: command[1:]}
-	for _, v := range append([]string{"CI=", "NO_COLOR=", "COLORTERM=", "TERM=xterm-256color"}, variables...) {
-		name, value, _ := strings.Cut(v, "=")
-		req.Env = append(req.Env, acpterm.EnvVariable{Name: name, Value: value})
-	}
-	term, err := m.Create(t.Context(), req, &acpterm.CommandOptions{
-		FollowBytes: 16 << 20, PTY: &acpterm.PTYOptions{Columns: columns, Rows: rows, Attended: true},
+	w := &window{t: t, emulator: newEmulator(t, columns, rows)}
+	w.Window = ptytest.Start(t, ptytest.Command{
+		Args: command, Columns: columns, Rows: rows,
+		Env: append([]string{"CI=", "NO_COLOR=", "COLORTERM=", "TERM=xterm-256color"}, variables...),
+	}, func(output []byte) {
+		w.raw.Write(output)
+		w.emulator.Write(output)
 	})
-	require.NoError(t, err)
-	w := &window{Terminal: term, t: t, emulator: newEmulator(columns, rows)}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("window:\n%s", strings.Join(w.rows(), "\n"))
+			w.Do(func() { t.Logf("window:\n%s", strings.Join(w.rows(), "\n")) })
 		}
 	})
 	return w
 }
 
 // newEmulator returns an emulator that answers nothing.
-func newEmulator(columns, rows int) *vt.Emulator {
+func newEmulator(t *testing.T, columns, rows int) *vt.Emulator {
 	e := vt.NewEmulator(columns, rows)
 	e.SetScrollbackSize(1 << 20)
 	go io.Copy(io.Discard, struct{ io.Reader }{e})
+	t.Cleanup(func() { e.InputPipe().(io.Closer).Close() })
 	return e
 }
 
@@ -86,42 +87,28 @@ func (w *window) await(pattern string) {
 // until waits until the window is in a state.
 func (w *window) until(ok func() bool, state string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute) // far more than any test needs
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	for chunk := range w.Follow(ctx, w.at) {
-		w.emulator.WriteString(chunk.Raw)
-		if w.at = chunk.End; ok() {
-			return
-		}
-	}
-	require.FailNow(w.t, "the window does not show this", state)
+	require.True(w.t, w.Until(ctx, ok), "the window does not show this: %s", state)
 }
 
 // press types keys.
-func (w *window) press(keys string) {
-	_, err := w.Write([]byte(keys))
-	require.NoError(w.t, err)
-}
+func (w *window) press(keys string) { w.Type(w.t, keys) }
 
 // resize changes the size of the window.
 func (w *window) resize(columns, rows int) {
-	w.emulator.Resize(columns, rows)
-	require.NoError(w.t, w.Resize(columns, rows))
+	w.Resize(w.t, columns, rows, func() { w.emulator.Resize(columns, rows) })
 }
 
 // exit waits for the end of the client with an exit code, and returns all rows.
 func (w *window) exit(code int) []string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	for chunk := range w.Follow(ctx, w.at) {
-		w.emulator.WriteString(chunk.Raw)
-		w.at = chunk.End
-	}
-	status, err := w.Wait(ctx)
+	exit, err := w.Wait(ctx)
 	require.NoError(w.t, err)
-	require.NotNil(w.t, status.ExitCode)
-	require.EqualValues(w.t, code, *status.ExitCode)
+	require.Empty(w.t, exit.Signal)
+	require.EqualValues(w.t, code, exit.Code)
 	require.False(w.t, w.emulator.CursorHidden())
 	require.False(w.t, w.emulator.IsAltScreen())
 	return w.rows()

@@ -80,7 +80,7 @@ func (d *seat) cut(text, keys string) (shown bool) {
 // text is all that was shown. It waits for the client's end.
 func (d *seat) text() string {
 	d.Kill(context.Background())
-	e := newEmulator(200, 30)
+	e := newEmulator(d.t, 200, 30)
 	for chunk := range d.Follow(context.Background(), 0) {
 		e.WriteString(chunk.Raw)
 		if chunk.End == d.OutputTotal() {

@@ -180,7 +180,7 @@ func pipes(t *testing.T) (one, other io.ReadWriteCloser) {
 	return agentproc.JoinStdio(fromOther, toOther), agentproc.JoinStdio(fromOne, toOne)
 }
 
-func executable(t *testing.T) string {
+func executable(t testing.TB) string {
 	path, err := os.Executable()
 	require.NoError(t, err)
 	return path

@@ -181,14 +181,15 @@ func TestWithoutColours(t *testing.T) {
 	term.press(up + enter)
 	term.awaitBar("acpterm editor", "ready")
 	term.awaitBar(" ✔ 1 ", "finished") // the open one
-	term.mu.Lock()
-	for y := range 24 {
-		for x := range 80 {
-			style := term.emulator.CellAt(x, y).Style
-			require.True(t, style.Fg == nil && style.Bg == nil, "%d %d", x, y)
+	term.awaitThat("no colours", func(string) bool {
+		for y := range 24 {
+			for x := range 80 {
+				style := term.emulator.CellAt(x, y).Style
+				require.True(t, style.Fg == nil && style.Bg == nil, "%d %d", x, y)
+			}
 		}
-	}
-	term.mu.Unlock()
+		return true
+	})
 	term.quit()
 }
 

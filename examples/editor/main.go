@@ -104,7 +104,7 @@ func start() error {
 			return fmt.Errorf("%s: %w", *file, err)
 		}
 	}
-	return p.run()
+	return p.run(context.Background())
 }
 
 // program holds the settings of a run.
@@ -117,10 +117,10 @@ type program struct {
 	view       string // the address of the live page, or empty
 }
 
-// run runs the program until the user quits or a signal ends it. It leaves no processes behind.
-func (p program) run(options ...tea.ProgramOption) error {
+// run runs the program until the user quits, a signal ends it or ctx is done. It leaves no processes behind.
+func (p program) run(ctx context.Context, options ...tea.ProgramOption) error {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
 	screen := new(screen)
 	editor, err := New(screen, p.rules)

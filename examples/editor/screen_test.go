@@ -40,12 +40,16 @@ const (
 // markVariable is in the environment of all that a test starts.
 const markVariable = "ACPTERM_EDITOR_TEST"
 
+// patience is how long a test waits for a state of the screen: far more than any test needs.
+const patience = 5 * time.Minute
+
 // terminal is the user's.
 type terminal struct {
-	*testing.T
+	testing.TB
 	emulator *vt.Emulator
 	program  *tea.Program
-	ended    chan error // what run returned
+	ended    chan struct{} // closed when err is set
+	err      error         // what run returned
 
 	mu      sync.Mutex // over the emulator, but for what it is typed into and read from
 	changed *sync.Cond
@@ -60,13 +64,14 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runEditor runs the program with an agent, or the example agent, in 80 columns and 24 lines. It has to be quit.
-func runEditor(t *testing.T, agent ...string) *terminal { return runEditorIn(t, 80, 24, nil, agent...) }
+// runEditor runs the program with an agent, or the example agent, in 80 columns and 24 lines. A test quits it, or else
+// it ends with the test.
+func runEditor(t testing.TB, agent ...string) *terminal { return runEditorIn(t, 80, 24, nil, agent...) }
 
 // runEditorIn calls prepare with the emulator, unless it is nil.
-func runEditorIn(t *testing.T, width, height int, prepare func(*vt.Emulator), agent ...string) *terminal {
+func runEditorIn(t testing.TB, width, height int, prepare func(*vt.Emulator), agent ...string) *terminal {
 	t.Setenv(markVariable, fmt.Sprint(t.Name(), os.Getpid())) // other test binaries may be running
-	term := &terminal{T: t, emulator: vt.NewEmulator(width, height), ended: make(chan error, 1)}
+	term := &terminal{TB: t, emulator: vt.NewEmulator(width, height), ended: make(chan struct{})}
 	term.changed = sync.NewCond(&term.mu)
 	if prepare != nil {
 		prepare(term.emulator)
@@ -75,8 +80,14 @@ func runEditorIn(t *testing.T, width, height int, prepare func(*vt.Emulator), ag
 		agent = append([]string{executable(t)}, agent...)
 	}
 	p := program{agent: agent, dir: t.TempDir(), tools: true, view: "127.0.0.1:0"}
+	ctx, end := context.WithCancel(context.Background())
+	t.Cleanup(func() { // of a test that failed before it quit
+		end()
+		<-term.ended
+	})
 	go func() {
-		err := p.run(tea.WithInput(struct{ io.Reader }{term.emulator}), tea.WithOutput(term),
+		defer close(term.ended)
+		term.err = p.run(ctx, tea.WithInput(struct{ io.Reader }{term.emulator}), tea.WithOutput(term),
 			tea.WithWindowSize(width, height), tea.WithEnvironment([]string{"TERM=xterm-256color", "TTY_FORCE=1"}),
 			func(p *tea.Program) { term.program = p })
 		term.emulator.InputPipe().(io.Closer).Close()
@@ -84,7 +95,6 @@ func runEditorIn(t *testing.T, width, height int, prepare func(*vt.Emulator), ag
 		defer term.mu.Unlock()
 		term.over = true
 		term.changed.Broadcast()
-		term.ended <- err
 	}()
 	term.await("ready")
 	return term
@@ -104,9 +114,13 @@ func (t *terminal) await(pattern string) string {
 // awaitThat returns when is reports true about what the screen shows. is may use the emulator.
 func (t *terminal) awaitThat(what string, is func(shown string) bool) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // far more than any test needs
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	defer context.AfterFunc(ctx, t.changed.Broadcast)()
+	defer context.AfterFunc(ctx, func() {
+		t.mu.Lock() // or the wait below might begin after the broadcast
+		defer t.mu.Unlock()
+		t.changed.Broadcast()
+	})()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
@@ -122,7 +136,8 @@ func (t *terminal) awaitThat(what string, is func(shown string) bool) string {
 func (t *terminal) quit() {
 	t.Helper()
 	t.press(ctrlC)
-	require.NoError(t, <-t.ended)
+	<-t.ended
+	require.NoError(t, t.err)
 	require.False(t, t.emulator.IsAltScreen())
 	require.Empty(t, markedProcesses(markVariable+"="+os.Getenv(markVariable)))
 	require.Empty(t, goroutines())
@@ -144,7 +159,7 @@ func markedProcesses(mark string) (found []string) {
 // moment to be gone, so it looks until there is none, for a bounded time.
 func goroutines() (found []string) {
 	ours := regexp.MustCompile(`(?m)^github\.com/acpterm/acpterm(/examples/editor|/mcpserver|/view|/internal/\w+)?\.`)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buffer := make([]byte, 1<<20)
 		found = nil
 		for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {

@@ -71,7 +71,7 @@ func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acp
 		require.Eventually(t, func() bool {
 			buf := make([]byte, 1<<20)
 			return !strings.Contains(string(buf[:runtime.Stack(buf, true)]), "acpterm/agent.(")
-		}, 5*time.Second, time.Millisecond, "goroutines are left")
+		}, time.Minute, time.Millisecond, "goroutines are left")
 	})
 	return agent.NewClient(conn, terminals, nil), m
 }
@@ -133,7 +133,7 @@ func TestRealConcurrentRuns(t *testing.T) {
 	}
 	all.Wait()
 	// A terminal of a cancelled create is released after Run has returned.
-	require.Eventually(t, func() bool { return len(m.Terminals()) == 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(m.Terminals()) == 0 }, time.Minute, time.Millisecond)
 }
 
 // Errors of the real client keep their kinds.

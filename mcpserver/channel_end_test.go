@@ -110,12 +110,12 @@ func TestACPAgentDoesNotReadTheEnd(t *testing.T) {
 		defer a.mu.Unlock()
 		first = a.conn
 		return first != nil && first.ctx.Err() != nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Same(t, first, a.connection(host))
 	answer, err := bufio.NewReader(agentEnd).ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, answer, fmt.Sprint(codeFailed))
-	require.Eventually(t, func() bool { return a.connection(host) != first }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return a.connection(host) != first }, time.Minute, time.Millisecond)
 	require.NoError(t, host.Close())
 	require.NoError(t, e.Close())
 }
@@ -152,6 +152,6 @@ func TestACPEndsInAnyOrder(t *testing.T) {
 			f.listener.mu.Lock()
 			defer f.listener.mu.Unlock()
 			return len(f.listener.entries) == 0
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 }

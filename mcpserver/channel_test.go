@@ -208,7 +208,7 @@ func TestACPProgress(t *testing.T) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return len(p.progress) > 0
-		}, 20*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		p.mu.Lock()
 		m := p.progress[0]
 		p.mu.Unlock()
@@ -239,7 +239,7 @@ func TestACPCancel(t *testing.T) {
 		require.Eventually(t, func() bool {
 			all := p.manager.Terminals()
 			return len(all) > 0 && all[len(all)-1].State() == acpterm.StateRunning
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		all := p.manager.Terminals()
 		for range 2 {
 			require.NoError(t, p.conn.Notify(t.Context(), acpterm.MethodCancelRequest, object{"requestId": 77}))
@@ -360,7 +360,7 @@ func TestACPBounds(t *testing.T) {
 		_, err := p.run(other, "1", object{"command": "hello"}, nil) // cancelled while the session is ending
 		refused, ok := errors.AsType[*jsonrpc2.Error](err)
 		return ok && refused.Code == codeFailed
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestEndOfACPConnectionReleasesTerminals(t *testing.T) {
@@ -374,7 +374,7 @@ func TestEndOfACPConnectionReleasesTerminals(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := p.channel.Entry(p.server, "", json.RawMessage(agentACP))
 		return errors.Is(err, net.ErrClosed)
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // An agent that does not read its answers does not keep an entry from closing.
@@ -411,7 +411,7 @@ func TestACPAgentDoesNotRead(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stacks := make([]byte, 1<<20)
 		return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "acpConnection")
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	_, err = io.WriteString(hostEnd, "x")
 	require.Error(t, err)
 }

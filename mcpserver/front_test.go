@@ -211,7 +211,7 @@ func (f *front) idle(e *Entry) {
 			}
 		}
 		return true
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // ask sends a request of an MCP session and returns the status of the response.

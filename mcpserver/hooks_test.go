@@ -101,7 +101,7 @@ func TestCloseWaitsForTheHost(t *testing.T) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.closed
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		require.Empty(t, closing)
 		close(proceed)
 		require.NoError(t, <-closing)

@@ -60,7 +60,7 @@ func TestCloseOfEntryEndsItsSessions(t *testing.T) {
 				})
 				waits <- err
 			}()
-			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 4 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 4 }, time.Minute, time.Millisecond)
 
 			require.NoError(t, e.Close())
 			require.Equal(t, []*acpterm.Terminal{others}, f.manager.Terminals())
@@ -126,7 +126,7 @@ func TestEndOfSessionAnswersCalls(t *testing.T) {
 				_, body := f.send(r)
 				answer <- body
 			}()
-			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, time.Minute, time.Millisecond)
 			end(f, e, id)
 			require.Contains(t, <-answer, `"id":3,"result":`)
 		})
@@ -172,7 +172,7 @@ func TestDeleteDoesNotWaitForCalls(t *testing.T) {
 		f.send(r)
 		close(answered)
 	}()
-	require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, time.Minute, time.Millisecond)
 	r = f.request(e, "DELETE", "")
 	r.Header.Set("Mcp-Session-Id", id)
 	require.Equal(t, http.StatusNoContent, f.status(r))

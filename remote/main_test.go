@@ -70,7 +70,7 @@ func leaveNothing(t testing.TB) {
 		if left := goroutines(); len(left) > 0 { // FailNow would lose the names of parallel tests
 			t.Errorf("goroutines are left:\n%s", strings.Join(left, "\n\n"))
 		}
-		for deadline := time.Now().Add(5 * time.Second); openDescriptors() > before; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); openDescriptors() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Errorf("%d descriptors are left", openDescriptors()-before)
 				break
@@ -94,7 +94,7 @@ func atOnce(t *testing.T, tests map[string]func(*testing.T)) {
 // goroutine may need a moment to end after it has reported that it is done.
 func goroutines() (found []string) {
 	library := regexp.MustCompile(`acpterm(/internal/\w+|/remote\.\(\*(Runner|connection|outbox|commandProcess)\))\.`)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

@@ -119,7 +119,7 @@ func (f *far) runner(t *testing.T, transport remote.Transport, dir string) *remo
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, runner.Close())
-		require.Eventually(t, func() bool { return len(f.left("")) == 0 }, 10*time.Second, time.Millisecond,
+		require.Eventually(t, func() bool { return len(f.left("")) == 0 }, time.Minute, time.Millisecond,
 			"processes are left")
 	})
 	return runner

@@ -35,7 +35,7 @@ func loginOptions(t testing.TB, shell string, env ...string) *usershell.LoginOpt
 	t.Cleanup(func() {
 		require.Empty(t, leaktest.Processes(mark), "processes are left")
 		require.Empty(t, leaktest.Goroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, 5*time.Second, time.Millisecond,
+		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, time.Minute, time.Millisecond,
 			"descriptors are left")
 	})
 	base := []string{

@@ -152,7 +152,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	withdraw()
 	<-third
 	d.typeLine("a") // one line, whose end can be seen below; of a second the next question might be the first to hear
-	require.Eventually(t, func() bool { return !d.asker.stale() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !d.asker.stale() }, time.Minute, time.Millisecond)
 	fourth := d.ask(t.Context(), about("/bin/fourth"))
 	d.screen.await(t, `Run "/bin/fourth".*: $`)
 	require.Equal(t, 1, strings.Count(d.screen.String(), "Enter shows it"))

@@ -31,7 +31,7 @@ func startHost(t *testing.T, c config, command string) (host *exec.Cmd, out *byt
 		data, _ := os.ReadFile(file)
 		pid, _ = strconv.Atoi(string(data))
 		return pid > 0
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return host, out, pid
 }
 

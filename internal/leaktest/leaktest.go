@@ -34,7 +34,7 @@ func Watch(t testing.TB, end func() error) (mark string) {
 		require.Empty(t, Processes(mark), "processes are left")
 		require.Empty(t, Goroutines(), "goroutines are left")
 		// The other end of a connection may still be closing its descriptors.
-		require.Eventually(t, func() bool { return Descriptors() <= before }, 5*time.Second, time.Millisecond,
+		require.Eventually(t, func() bool { return Descriptors() <= before }, time.Minute, time.Millisecond,
 			"descriptors are left")
 	})
 	return mark
@@ -45,7 +45,7 @@ func Watch(t testing.TB, end func() error) (mark string) {
 func Goroutines() (found []string) {
 	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/agentproc|/audit|/internal/\w+)?\.`)
 	tests := regexp.MustCompile(`acpterm/internal/\w+test\.`)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

@@ -95,7 +95,7 @@ func hearProcess(t *testing.T, c io.Reader) *os.Process {
 func requireNoGoroutines(t *testing.T) {
 	t.Helper()
 	var found []string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // serverGoroutines returns the stacks of the library's goroutines. It waits for them to end, but not forever.
 func serverGoroutines() (found []string) {
 	library := regexp.MustCompile(`acpterm(/remote)?/internal/(server|frame|proc|capture)\.`)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

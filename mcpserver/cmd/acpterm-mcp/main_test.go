@@ -185,6 +185,73 @@ func TestSeveralFilesOfRules(t *testing.T) {
 	}
 }
 
+// ruleFile writes a file of rules and returns its path.
+func ruleFile(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "rules.json")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// The default and shellLines of a file count: the strictest of several, and -others before a default.
+func TestVerdictsOfFiles(t *testing.T) {
+	const seq = `"rules":[{"name":"seq","verdict":"allow","program":"seq"}]`
+	none, seqOnly := `{}`, `{`+seq+`}`
+	allow, deny, null := `{"default":"allow"}`, `{"default":"deny",`+seq+`}`, `{"default":null,"shellLines":null}`
+	noLines, askLines, lines := `{"shellLines":"deny",`+seq+`}`, `{"shellLines":"ask"}`, `{"shellLines":"allow",`+seq+`}`
+	type file = []string
+	for _, c := range []struct {
+		files                          file
+		flags                          []string
+		command, line, other, analysed string // how seq, a line of it, another program, and a line of that are decided
+	}{
+		{file{none}, nil, "ask", "ask", "ask", "ask"},
+		{file{null, seqOnly}, nil, "allow", "allow", "ask", "ask"},
+		{file{allow}, nil, "allow", "allow", "allow", "allow"},
+		{file{deny}, nil, "allow", "allow", "deny", "deny"},
+		{file{allow, deny}, nil, "allow", "allow", "deny", "deny"},
+		{file{deny, allow}, nil, "allow", "allow", "deny", "deny"},
+		{file{deny}, []string{"-others", "ask"}, "allow", "allow", "ask", "ask"},
+		{file{allow, seqOnly}, []string{"-others", "deny"}, "allow", "allow", "deny", "deny"},
+		{file{noLines}, nil, "allow", "deny", "ask", "deny"},
+		{file{noLines}, []string{"-others", "allow"}, "allow", "deny", "allow", "deny"},
+		{file{`{"shellLines":"deny"}`}, []string{"-others", "allow"}, "allow", "deny", "allow", "deny"},
+		{file{askLines, seqOnly, lines}, nil, "allow", "ask", "ask", "ask"},
+		{file{askLines, noLines}, nil, "allow", "deny", "ask", "deny"},
+		{file{askLines}, []string{"-allow", "seq ...", "-others", "deny"}, "allow", "ask", "deny", "deny"},
+		{file{lines}, nil, "allow", "allow", "ask", "ask"},
+	} {
+		arguments := append([]string{"-root", t.TempDir()}, c.flags...)
+		for _, text := range c.files {
+			arguments = append(arguments, "-rules", ruleFile(t, text))
+		}
+		asked := 0
+		s, _ := connectTo(t, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_once"}}, nil
+			},
+		}, arguments...)
+		for i, each := range []struct {
+			want   string
+			params object
+		}{
+			{c.command, object{"command": "seq", "args": []string{"3"}}}, {c.line, object{"command": "seq 3"}},
+			{c.other, object{"command": "basename", "args": []string{"x"}}}, {c.analysed, object{"command": "basename x"}},
+		} {
+			asked = 0
+			text, ok := call(t, s, "run", each.params)
+			got := "deny"
+			switch {
+			case asked > 0:
+				got = "ask"
+			case ok:
+				got = "allow"
+			}
+			require.Equal(t, each.want, got, "%s %q, command %d: %s", c.files, c.flags, i, text)
+		}
+	}
+}
+
 func TestJournalIsWhereCommandsCannotWrite(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", root)
@@ -451,6 +518,10 @@ func TestWrongCommandLine(t *testing.T) {
 		"positive number of MiB":            {"-memory", "1G"},
 		"no such file":                      {"-rules", "/no/such"},
 		"\"maybe\"":                         {"-others", "maybe"},
+		`unknown field "defaults"`:          {"-rules", ruleFile(t, `{"defaults":"deny"}`)},
+		`unknown field "programs"`:          {"-rules", ruleFile(t, `{"rules":[{"name":"x","programs":"go"}]}`)},
+		`"perhaps" is no verdict`:           {"-rules", ruleFile(t, `{"default":"perhaps"}`)},
+		`"never" is no verdict`:             {"-rules", ruleFile(t, `{"shellLines":"never"}`)},
 		"the rule is empty":                 {"-deny", " "},
 		"the name is empty":                 {"-variable", "=x"},
 		"is none of bash":                   {"-shell", "sesame"},

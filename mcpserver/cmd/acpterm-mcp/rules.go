@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,20 +22,33 @@ import (
 type rules struct {
 	given     []policy.Rule
 	files     []policy.Rule
-	others    verdict
+	others    verdict  // of -others
+	defaults  verdict  // the strictest default of the files
+	lines     verdict  // the strictest shellLines of the files
 	variables []string // that the agent may set, in addition to policy.SafeVariables
 	redirect  bool
 }
 
-// verdict is the value of -others: what happens to commands that match no rule. The zero value is to ask.
+// verdict is a verdict, if one was given.
 type verdict struct{ given *acpterm.Verdict }
 
-func (v verdict) value() acpterm.Verdict {
+// or returns the verdict, or the other one if none was given.
+func (v verdict) or(other acpterm.Verdict) acpterm.Verdict {
 	if v.given == nil {
-		return acpterm.VerdictAsk
+		return other
 	}
 	return *v.given
 }
+
+// restrict sets the verdict to another one, if that is stricter. It may be nil.
+func (v *verdict) restrict(other *acpterm.Verdict) {
+	if other != nil && *other <= v.or(*other) {
+		v.given = other
+	}
+}
+
+// unmatched returns the verdict on commands that match no rule.
+func (r *rules) unmatched() acpterm.Verdict { return r.others.or(r.defaults.or(acpterm.VerdictAsk)) }
 
 func (r *rules) flags(flags *flag.FlagSet) {
 	for name, v := range map[string]acpterm.Verdict{
@@ -47,9 +61,10 @@ func (r *rules) flags(flags *flag.FlagSet) {
 		}[name]
 		flags.Func(name, text, func(rule string) error { return r.add(rule, v) })
 	}
-	flags.Func("rules", "a `file` with more rules as JSON (package policy), without its default and shellLines; repeatable",
+	flags.Func("rules", "a `file` with more rules as JSON (package policy); -others overrides its default; repeatable",
 		r.read)
-	flags.Func("others", "the `verdict` on commands that no rule matches: ask, deny or allow (default: ask)",
+	flags.Func("others",
+		"the `verdict` on commands that no rule matches: ask, deny or allow (default: that of -rules, or ask)",
 		func(text string) error {
 			r.others.given = new(acpterm.Verdict)
 			return r.others.given.UnmarshalText([]byte(text))
@@ -84,24 +99,33 @@ func (r *rules) read(path string) error {
 		return err
 	}
 	file, err := policy.ParseRules(data)
+	if err != nil {
+		return err
+	}
 	r.files = append(r.files, file.Rules...)
-	return err
+	var set struct{ Default, ShellLines *acpterm.Verdict } // which tells an absent one from "deny"
+	if err := json.Unmarshal(data, &set); err != nil {
+		return err
+	}
+	r.defaults.restrict(set.Default)
+	r.lines.restrict(set.ShellLines)
+	return nil
 }
 
 func (r *rules) all() []policy.Rule { return slices.Concat(r.files, r.given) }
 
 // allows reports whether some command may run without a question.
 func (r *rules) allows() bool {
-	return r.others.value() == acpterm.VerdictAllow ||
+	return r.unmatched() == acpterm.VerdictAllow ||
 		slices.ContainsFunc(r.all(), func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictAllow })
 }
 
 // policy makes a policy for commands with an environment, or remote ones. It decides about every program in a shell
 // line.
 func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
-	others := r.others.value()
+	others := r.unmatched()
 	all := policy.Rules{Default: others, ShellLines: others, Rules: r.all()}
-	if others == acpterm.VerdictAllow && len(all.Rules) == 0 {
+	if others == acpterm.VerdictAllow && len(all.Rules) == 0 && r.lines.given == nil {
 		return nil, nil
 	}
 	compile := func() (acpterm.Policy, error) { return all.Compile(env) }
@@ -123,7 +147,18 @@ func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 	for _, rule := range all.Rules {
 		strictest = min(strictest, rule.Verdict)
 	}
-	return atLeast(strictest, lines), nil
+	return acpterm.Policies{atLeast(strictest, lines), r.wholeLines()}, nil
+}
+
+// wholeLines returns a policy that restricts every shell line to the shellLines of the files.
+func (r *rules) wholeLines() acpterm.Policy {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.ShellLine == "" {
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		}
+		return acpterm.Decision{Verdict: r.lines.or(acpterm.VerdictAllow), Rule: "shell-lines",
+			Reason: "the file of rules has this verdict for all shell lines"}
+	})
 }
 
 // missing fails if a rule allows a program that does not exist: such a rule allows nothing.

@@ -56,6 +56,13 @@ func portable() map[string]func(args []string) {
 				fmt.Print(text)
 			}
 		},
+		// bytes TEXT: writes a text in which escapes such as \xff stand for bytes, as in Go.
+		"bytes": func(args []string) {
+			text, _ := strconv.Unquote(`"` + args[0] + `"`)
+			os.Stdout.WriteString(text)
+		},
+		// getenv NAME: writes the value of a variable.
+		"getenv": func(args []string) { fmt.Print(os.Getenv(args[0])) },
 		// exit CODE
 		"exit": func(args []string) { os.Exit(Number(args[0])) },
 		// alternate N: writes N lines, alternating between standard output and standard error.

@@ -57,6 +57,23 @@
 // follow the system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page
 // can contain elements from several views.
 //
+// The element has the attributes src, theme, and line, the number of a line to show. Its properties are read-only:
+//
+//   - row: the terminal's status, an object with members such as command, state, status and canStop, or null
+//   - text: the output on the screen and in its scrollback, without colours
+//   - missed: the number of skipped bytes
+//   - following: whether the screen shows the newest output
+//
+// Its methods are stop(), which forces when called again; copy(), which copies the selection or the output; find(text),
+// a Promise of whether the text occurs; earlier() and later(), which show the output before and after the screen's; and
+// openFind(). It dispatches these events, with a detail, which do not bubble:
+//
+//   - status: the row, after each change of it
+//   - line: the number of the line that the user has linked, or 0 once no line is linked
+//   - connection: "open", "lost" or "busy" (too many pages are open), or, without another try, "gone"
+//     (the terminal), "forbidden" (the token) or "impossible". If the page cancels "lost" or "busy", the element does
+//     not show a note of it
+//
 // A page with a list keeps a WebSocket open, even while the page is hidden, in order to update its title and notify the
 // user. Each visible terminal uses an additional WebSocket until its command has exited or, if the terminal is owned by
 // the agent, until the terminal is released. If a proxy does not forward WebSockets, visible pages fall back to

@@ -111,6 +111,7 @@ var inEach = []struct {
 	{"groups show their extent and how long they took", testGroupExtents, false},
 	{"the group with the first error opens", testGroupOfFirstError, false},
 	{"without a connection groups stay as they are", testFoldOffline, false},
+	{"a page of the host asks and hears the element", testElement, false},
 	{"an error after a line that is cut off has its colour", testErrorAfterCutLine, false},
 	{"the focus scrolls nothing out of a small pane", testFocusInSmallPane, false},
 	{"find begins in view", testFindFromView, false},

@@ -8,8 +8,7 @@
 //
 // The user's choice of output for screen readers is kept in localStorage, as acpTerminalReader.
 //
-// Events: "status", with the row as its detail, after each change of the row; "line", with a number, after a click on
-// the number of a line, or with 0 if none is linked any more; "connection", with "open", "lost" or "busy". A page that cancels the last shows the loss itself.
+// Events: status, line, connection. The package comment in view.go describes them.
 
 import { Copying } from './copying.js'
 import { FindBar } from './findbar.js'

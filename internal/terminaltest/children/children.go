@@ -56,7 +56,7 @@ func portable() map[string]func(args []string) {
 				fmt.Print(text)
 			}
 		},
-		// bytes TEXT: writes a text in which escapes such as \xff stand for bytes, as in Go.
+		// bytes TEXT: writes a text whose escapes, such as \xff, are bytes as in Go.
 		"bytes": func(args []string) {
 			text, _ := strconv.Unquote(`"` + args[0] + `"`)
 			os.Stdout.WriteString(text)

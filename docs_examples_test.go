@@ -16,6 +16,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/policy"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
@@ -63,6 +64,46 @@ func ExampleOptions() {
 	// Output:
 	// go version: runs
 	// go env: acpterm: create: "go env": no rule allows this (rule "default")
+}
+
+// Keep the behaviour of a hand-written terminal.
+func ExampleManager_OpenSession_moving() {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	project := os.TempDir()
+	bash, err := usershell.KnownShell("bash-login")
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = m.OpenSession("s1", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{
+		Dir:        project, // for requests without cwd
+		Shell:      &bash,
+		ShellLines: acpterm.ShellAlways,
+		Escalation: []acpterm.EscalationStep{}, // SIGKILL at once
+		Timeout:    time.Hour,
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "shopt login_shell"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t.Wait(ctx)
+	fmt.Print(t.Output().Output, t.Info().Command.Dir == project, " ")
+	t, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "trap '' TERM; sleep 300"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t.Kill(ctx)
+	fmt.Println(t.Wait(ctx))
+	// Output:
+	// login_shell    	on
+	// true signal SIGKILL <nil>
 }
 
 // dispatch answers one request of a JSON-RPC library, which calls it in a separate goroutine for each request.

@@ -39,14 +39,14 @@ type SkippedLine struct {
 // handlers of your library should not block, for example while waiting for the user, but should start a goroutine
 // instead. Read must not be called by more than one goroutine at a time. Write and Close may be called concurrently.
 //
-// Invalid lines sent by the agent do not break the connection. If a line is not a message (for example, debugging
-// output), Filter passes it to HandlerOptions.SkippedLines and responds with the JSON-RPC error for it, if any (-32700
-// or -32600). Blank lines are ignored. Ids that jsonrpc2 cannot represent, such as 1.5, are strings in rest but not in
-// replies.
+// Invalid lines, such as debugging output, do not break the connection. Filter passes them to
+// HandlerOptions.SkippedLines, and responds with the JSON-RPC error for them, if any (-32700 or -32600). Blank lines
+// are ignored. Ids that jsonrpc2 cannot represent, such as 1.5, are strings in rest but not in replies.
 //
-// If ctx is done or rest is closed, Filter closes conn and the Handler. If Read fails because the agent has closed the
-// connection, Filter closes the Handler but not conn. Close returns once conn is closed, whereas Handler.Close also
-// waits for the commands to exit. A nil conn is treated as closed. Filter must be called at most once.
+// If ctx is done or rest is closed, Filter closes conn and the Handler, and only messages already buffered can be read:
+// to get an agent's last ones, end ctx after Read has failed. If Read fails because the agent has closed the
+// connection, Filter closes the Handler but not conn. Close returns once conn is closed, but Handler.Close also waits
+// for commands to exit. A nil conn is treated as closed. Filter must be called at most once.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
 	f := &filter{handler: h, ctx: ctx}
 	skipped := h.options.SkippedLines

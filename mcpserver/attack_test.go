@@ -284,7 +284,7 @@ func TestSlowClients(t *testing.T) {
 
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{})
+	f := newFront(t, blocking, ListenOptions{headerTimeout: time.Hour})
 	e, other := f.entry(agentHTTP), f.entry(agentHTTP)
 	s := f.connect(e)
 	var idle []net.Conn
@@ -292,7 +292,7 @@ func TestTooManyConnections(t *testing.T) {
 		conn, err := net.Dial("tcp", f.listener.addr)
 		require.NoError(t, err)
 		defer conn.Close()
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(headerTimeout/2)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		idle = append(idle, conn)
 	}
 	f.initialize(other) // on a connection that is accepted after them

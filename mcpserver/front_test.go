@@ -141,7 +141,7 @@ func (f *front) released(t *acpterm.Terminal) {
 	f.Helper()
 	select {
 	case <-t.Released():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(f, "the terminal is not released")
 	}
 	require.NotContains(f, f.manager.Terminals(), t)

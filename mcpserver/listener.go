@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	headerTimeout = 5 * time.Second // also for a relay's token
+	headerTimeout = 5 * time.Second
 	bodyTimeout   = 10 * time.Second
 	writeTimeout  = 10 * time.Second
 	lastTimeout   = 5 * time.Second // of the last writes to a relay
@@ -58,6 +58,8 @@ type ListenOptions struct {
 	// IdleTimeout is how long an MCP session over HTTP may be without an open request before it is ended. A client that
 	// listens for messages has an open request. The default is an hour.
 	IdleTimeout time.Duration
+
+	headerTimeout time.Duration // for a request's header and a relay's token; tests change it
 }
 
 // A Listener lets agents on this machine connect to Servers, over HTTP or through a relay. Server.Entry returns what to
@@ -119,6 +121,7 @@ func (o *ListenOptions) setDefaults() error {
 	o.MaxSessions = cmp.Or(o.MaxSessions, 16)
 	o.MaxBody = cmp.Or(o.MaxBody, 2<<20)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Hour)
+	o.headerTimeout = cmp.Or(o.headerTimeout, headerTimeout)
 	return nil
 }
 
@@ -256,7 +259,7 @@ func (l *Listener) newHTTPServer() *http.Server {
 	c := newConnections()
 	return &http.Server{
 		Handler:           l.handler(c),
-		ReadHeaderTimeout: headerTimeout,
+		ReadHeaderTimeout: l.options.headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       keepTimeout,
 		MaxHeaderBytes:    maxHeader,

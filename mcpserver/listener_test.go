@@ -183,7 +183,7 @@ func TestDeleteDoesNotWaitForCalls(t *testing.T) {
 
 func TestIdleSessionsEnd(t *testing.T) {
 	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{IdleTimeout: 2 * time.Second})
+	f := newFront(t, blocking, ListenOptions{IdleTimeout: 5 * time.Second})
 	e := f.entry(agentHTTP)
 	listening := f.connect(e)
 	kept := f.start(listening)

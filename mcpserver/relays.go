@@ -49,7 +49,7 @@ func (l *Listener) admitRelay(conn net.Conn) *Entry {
 	if checkPeer(conn) != nil {
 		return nil
 	}
-	conn.SetReadDeadline(time.Now().Add(headerTimeout))
+	conn.SetReadDeadline(time.Now().Add(l.options.headerTimeout))
 	token, err := relay.ReadToken(conn)
 	conn.SetReadDeadline(time.Time{})
 	if err != nil {

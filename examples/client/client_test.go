@@ -30,7 +30,7 @@ func TestPrompt(t *testing.T) {
 
 // The client keeps what the protocol promises of terminals, and what good clients do beyond it.
 func TestTerminals(t *testing.T) {
-	args := []string{"-timeout", "30s", "-total", "10m", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
+	args := []string{"-timeout", "2m", "-total", "10m", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer

@@ -48,7 +48,7 @@ func TestInterruptEndsTheLoginShell(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")
 	withProfile(t, "echo $$ >"+file+".new; mv "+file+".new "+file+"; sleep 300")
 	c := startClient(t, exampleAgent(), "-login-env", "-prompt", "echo x")
-	awaitFile(file)
+	awaitMade(t, file)
 	c.signal(os.Interrupt)
 	c.exit(exitInterrupted)
 	pid, err := os.ReadFile(file)

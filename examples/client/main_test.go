@@ -32,6 +32,9 @@ const secret = "ACPTERM_TEST_SECRET"
 // playMark, as the first argument, makes the test binary the part that the second one names.
 const playMark = "acpterm-test-part"
 
+// patience is how long a test waits for something: far more than any test needs.
+const patience = 5 * time.Minute
+
 // binaries is the directory of the built client, agent and helper.
 var binaries string
 
@@ -118,7 +121,7 @@ func clientCommand(agent []string, flags ...string) []string {
 }
 
 func startCommand(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, command []string) *client {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // far more than any test needs
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	c := &client{t: t, cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
 	c.cmd.SysProcAttr = attr
@@ -156,7 +159,7 @@ func (c *client) exit(status int) {
 	for _, output := range []*transcript{c.stdout, c.stderr, c.alive} {
 		select {
 		case <-output.ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			require.FailNow(c.t, "something that the client started has outlived it")
 		}
 	}
@@ -215,4 +218,10 @@ func (s *transcript) await(t *testing.T, pattern string) string {
 		require.False(t, s.over, "%q was never written", pattern)
 		s.changed.Wait()
 	}
+}
+
+// awaitMade waits until a file has been made.
+func awaitMade(t *testing.T, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return exists(path) }, patience, 10*time.Millisecond)
 }

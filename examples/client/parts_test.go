@@ -71,7 +71,7 @@ func printSteps(files []string) {
 	fmt.Println("step", len(files)+1)
 }
 
-// awaitFile waits for a file. Many processes do so at once, so each looks rarely.
+// awaitFile waits for a file, as a part. Many processes do so at once, so each looks rarely.
 func awaitFile(path string) {
 	for !exists(path) {
 		time.Sleep(20 * time.Millisecond)

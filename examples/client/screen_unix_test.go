@@ -12,16 +12,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/ptytest"
 )
-
-// patience is how long a test waits for a state of a window: far more than any test needs.
-const patience = 5 * time.Minute
 
 // window is a terminal window with a program in it, which waits for the window to show what it writes.
 type window struct {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -55,7 +54,7 @@ func (d *seat) await(text, keys string) {
 	if d.cut(text, keys) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute) // far more than any test needs
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
 	for chunk := range d.Follow(ctx, d.at) {
 		d.at, d.unread = chunk.End, d.unread+chunk.Text

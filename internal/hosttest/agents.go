@@ -127,7 +127,12 @@ func (a *Agent) Output(id acpterm.TerminalID) (out acpterm.TerminalOutputRespons
 // Poll requests the output until it contains the text, as agents do.
 func (a *Agent) Poll(id acpterm.TerminalID, text string) {
 	a.T.Helper()
-	for !strings.Contains(a.Output(id).Output, text) {
+	for {
+		out := a.Output(id)
+		if strings.Contains(out.Output, text) {
+			return
+		}
+		require.Nil(a.T, out.ExitStatus, "%q was never printed, but %q", text, out.Output)
 	}
 }
 

@@ -217,14 +217,15 @@ func AwaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus 
 // AwaitOutput follows a terminal until its output contains the text.
 func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
 	t.Helper()
-	var got strings.Builder
+	last := "" // enough of the output to find the text across chunks
 	for chunk := range term.Follow(t.Context(), 0) {
-		got.WriteString(chunk.Text)
-		if strings.Contains(got.String(), text) {
+		last += chunk.Text
+		if strings.Contains(last, text) {
 			return
 		}
+		last = last[max(0, len(last)-len(text)):]
 	}
-	require.Contains(t, got.String(), text)
+	require.Fail(t, "this was never printed", "%q; the output is %q", text, term.Output().Output)
 }
 
 // killedBy returns the signal in the status of a killed command that does not handle signals.

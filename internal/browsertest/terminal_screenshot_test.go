@@ -14,13 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/internal/ptytest"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
@@ -86,10 +86,9 @@ var picturedCommands = map[string]string{
 
 // pictured is a program in a terminal.
 type pictured struct {
-	*acpterm.Terminal
+	*ptytest.Window
 	t        *testing.T
-	emulator *vt.Emulator
-	at       int64
+	emulator *vt.Emulator // in functions passed to Until and Do
 }
 
 // picturedShop makes the directory of a project with the programs in bin.
@@ -113,44 +112,31 @@ func picturedShop(t *testing.T) (dir, bin string) {
 
 // runPictured runs an example in a terminal, in the directory of a project.
 func runPictured(t *testing.T, columns, rows int, dir, bin, example string, flags ...string) *pictured {
-	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{
-		Dir: dir, PTY: &acpterm.PTYOptions{Columns: columns, Rows: rows, Attended: true}, FollowBytes: 16 << 20,
-	}})
-	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: filepath.Join(bin, example),
-		Args: append(flags, "--", filepath.Join(bin, "example-agent"))}
-	for name, value := range map[string]string{
-		"PATH": bin + ":" + os.Getenv("PATH"), "TERM": "xterm-256color", "COLORTERM": "", "CI": "", "NO_COLOR": "",
-	} {
-		request.Env = append(request.Env, acpterm.EnvVariable{Name: name, Value: value})
-	}
-	terminal, err := m.Create(t.Context(), request, nil)
-	require.NoError(t, err)
-	p := &pictured{Terminal: terminal, t: t, emulator: vt.NewEmulator(columns, rows)}
+	p := &pictured{t: t, emulator: vt.NewEmulator(columns, rows)}
 	go io.Copy(io.Discard, struct{ io.Reader }{p.emulator})
 	t.Cleanup(func() { p.emulator.InputPipe().(io.Closer).Close() })
+	p.Window = ptytest.Start(t, ptytest.Command{
+		Args: slices.Concat([]string{filepath.Join(bin, example)}, flags,
+			[]string{"--", filepath.Join(bin, "example-agent")}),
+		Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=xterm-256color", "COLORTERM=", "CI=", "NO_COLOR="},
+		Dir: dir, Columns: columns, Rows: rows,
+	}, func(output []byte) { p.emulator.Write(output) })
 	return p
 }
 
 // until waits until the terminal shows a text that matches.
 func (p *pictured) until(pattern string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), timeout)
 	defer cancel()
 	expr := regexp.MustCompile(pattern)
-	for chunk := range p.Follow(ctx, p.at) {
-		p.emulator.WriteString(chunk.Raw)
-		if p.at = chunk.End; expr.MatchString(p.emulator.String()) {
-			return
-		}
+	if !p.Until(ctx, func() bool { return expr.MatchString(p.emulator.String()) }) {
+		p.Do(func() { require.FailNow(p.t, "the terminal never shows this", "%s\n%s", pattern, p.emulator) })
 	}
-	require.FailNow(p.t, "the terminal never shows this", "%s\n%s", pattern, p.emulator)
 }
 
 // press types keys.
-func (p *pictured) press(keys string) {
-	_, err := p.Write([]byte(keys))
-	require.NoError(p.t, err)
-}
+func (p *pictured) press(keys string) { p.Type(p.t, keys) }
 
 // These colours are those of a dark terminal.
 const ink, paper = "#d0d7de", "#0d1117"
@@ -171,7 +157,12 @@ func hex(c color.Color, none string) string {
 }
 
 // svg draws the terminal as a window with a title.
-func (p *pictured) svg(title string) string {
+func (p *pictured) svg(title string) (svg string) {
+	p.Do(func() { svg = p.draw(title) })
+	return svg
+}
+
+func (p *pictured) draw(title string) string {
 	const cell, line, left, top = 8.4, 18, 14, 44
 	width, height := float64(p.emulator.Width())*cell+2*left, p.emulator.Height()*line+top+8
 	var b strings.Builder

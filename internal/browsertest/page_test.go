@@ -189,7 +189,7 @@ func testResuming(t *testing.T, b visitor) {
 
 func testStop(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
-		Wait: 15 * time.Second}}}})
+		Wait: time.Hour}}}})
 	v := serve(t, m, &view.Options{AllowStop: true})
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package browsertest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,7 @@ func testTimes(t *testing.T, b visitor) {
 // remembered for other commands.
 func testTimesOfParts(t *testing.T, b visitor) {
 	texts := make(chan string)
+	var slept [4]time.Time // before and after each pause of "serve"
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "ok": acptermtest.Print("fine\n", 0),
 		"long": func(p *acptermtest.Process) int { // more than the server sends at first
 			io.WriteString(p, strings.Repeat("a line of about forty characters, twice\n", 35_000))
@@ -102,8 +104,10 @@ func testTimesOfParts(t *testing.T, b visitor) {
 		}, "serve": func(p *acptermtest.Process) int {
 			for i := range 70_000 {
 				fmt.Fprintf(p, "line %06d\n", i)
-				if i == 30_000 || i == 69_000 {
+				if pause := slices.Index([]int{30_000, 69_000}, i); pause >= 0 {
+					slept[2*pause] = time.Now()
 					p.Sleep(2 * time.Second)
+					slept[2*pause+1] = time.Now()
 				}
 			}
 			return acptermtest.Block(p)
@@ -124,7 +128,7 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	p := b.visit(t, v.url+"#"+v.key(terminal))
 	p.until(`el.text.endsWith('line 069999\n')`)
 	showTimes(p)
-	between(p, "line 069999", start.Add(4*time.Second), time.Now())
+	between(p, "line 069999", slept[3], time.Now())
 	last := eval[float64](p, timeOf("line 069999"))
 	eval[bool](p, `el.earlier().then(() => true)`)
 	scrollTo := func(text string) {
@@ -133,12 +137,12 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	}
 	scrollTo("line 029999")
 	require.Regexp(t, `^Lines [\d,]+–[\d,]+ of 66,\d{3} kept`, eval[string](p, `part('.cut').innerText`))
-	between(p, "line 029999", start, start.Add(time.Second))
+	between(p, "line 029999", start, slept[0])
 	scrollTo("line 050000")
 	showTimes(p)
 	p.until(`!part('.times')`)
 	showTimes(p) // and the same part stays in view
-	between(p, "line 050000", start.Add(2*time.Second), start.Add(3*time.Second))
+	between(p, "line 050000", slept[1], slept[2])
 	middle := eval[float64](p, timeOf("line 050000"))
 	require.Less(t, middle, last-1000)
 	scrollTo("line 029998")

@@ -204,9 +204,8 @@ func startStranger(t *testing.T) (pid int) {
 // A stopped process receives SIGTERM immediately, without waiting for the grace period.
 func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	underLoad(t)
-	const grace = time.Minute
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}},
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}},
 	})
 	script := writeTreeScript(t)
 	for range 4 {
@@ -221,9 +220,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 			fmt.Sscan(stat, &pid)
 			require.NoError(t, unix.Kill(pid, unix.SIGSTOP)) // none was ended, so the number is its own
 		}
-		begun := time.Now()
-		require.NoError(t, term.Kill(t.Context()))
-		require.Less(t, time.Since(begun), grace)
+		require.NoError(t, term.Kill(t.Context())) // which would take an hour
 		require.Equal(t, "SIGTERM", *term.Output().ExitStatus.Signal)
 		require.Empty(t, leaktest.Processes(mark))
 	}

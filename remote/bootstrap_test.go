@@ -495,7 +495,11 @@ func testNoShell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunner(t, Options{Transport: Command{Args: c.args}, ConnectTimeout: 500 * time.Millisecond})
+			timeout := time.Minute
+			if slices.Contains(c.says, "ConnectTimeout") {
+				timeout = 3 * time.Second // enough for a shell to say something
+			}
+			r := newRunner(t, Options{Transport: Command{Args: c.args}, ConnectTimeout: timeout})
 			err := r.Connect(testContext(t))
 			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 			for _, text := range c.says {

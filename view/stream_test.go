@@ -224,6 +224,7 @@ func TestServersTimeoutsDoNotEndStreams(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	v, terminal, texts := newSteps(t, func(server *httptest.Server) {
 		server.Config.ReadTimeout, server.Config.WriteTimeout = timeout, timeout
+		server.Config.ReadHeaderTimeout = time.Minute // the request itself may take its time
 	})
 	s := v.open(output(terminal), "")
 	texts <- "one"

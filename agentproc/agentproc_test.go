@@ -121,7 +121,7 @@ func TestAgentEndsWithItsInput(t *testing.T) {
 
 func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
 	leaktest.NeedsAsking(t)
-	a := startAgent(t, agentCommand("polite"), &agentproc.Options{Grace: 2 * time.Second})
+	a := startAgent(t, agentCommand("polite"), &agentproc.Options{Grace: 3 * time.Second})
 	require.Equal(t, "ready", readLine(t, a))
 	require.NoError(t, a.Close())
 	require.Equal(t, "exit code 7", awaitAgent(t, a))

@@ -100,7 +100,7 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 func TestAgentsCleanUpIsLeftAlone(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command("/bin/sh", "-c", terminaltest.CleanUp(lock, "TERM"))
-	a := startAgent(t, cmd, &agentproc.Options{Grace: time.Second})
+	a := startAgent(t, cmd, &agentproc.Options{Grace: 3 * time.Second})
 	_, err := a.Read(make([]byte, 100))
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

@@ -131,11 +131,11 @@ func TestSandboxKills(t *testing.T) {
 		line, output, status string
 		grace                time.Duration
 	}{
-		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "7", 10 * time.Second},
-		{`echo ready; exec sleep 300`, "ready\n", "143", 10 * time.Second}, // does not change the action of SIGTERM
-		{vanished + `exec sleep 300`, "ready\n", "143", 10 * time.Second},
+		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "7", time.Minute},
+		{`echo ready; exec sleep 300`, "ready\n", "143", time.Minute}, // does not change the action of SIGTERM
+		{vanished + `exec sleep 300`, "ready\n", "143", time.Minute},
 		{`setsid sh -c 'trap "" TERM; echo ready; sleep 300' & trap "setsid sleep 300 & exit 3" TERM; wait`,
-			"ready\n", "3", 10 * time.Second},
+			"ready\n", "3", time.Minute},
 		{`trap "" TERM; echo ready; while :; do sleep 300 & sleep 0.01; done`,
 			"ready\n", "SIGKILL", 30 * time.Millisecond},
 	} {

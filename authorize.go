@@ -38,11 +38,8 @@ func (z *authorizer) authorize(
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
-		SessionDone: s.done(), machine: z.machine, env: c.env,
+		PTY: copyOf(s.commands.PTY), SessionDone: s.done(), machine: z.machine, env: c.env,
 	}, pin: c.pin}
-	if pty := s.commands.PTY; pty != nil {
-		a.proposal.PTY = new(*pty) // a policy's to keep
-	}
 	decision := Decision{Verdict: VerdictAllow}
 	var answer *Answer // nil: no question was asked
 	var err error

@@ -105,12 +105,12 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	case refusal:
 		go h.answer(c, func() (any, error) { return nil, w.err })
 	case start:
-		ctx, cancel := context.WithCancelCause(ctx)
-		h.requests.OnCancel(&c.Request, func() { cancel(nil) })
+		ctx, cancel := context.WithCancel(ctx)
+		h.requests.OnCancel(&c.Request, cancel)
 		c.bytes = w.bytes
 		go func() {
-			defer cancel(nil)
-			created, err := h.create(ctx, cancel, w.request)
+			defer cancel()
+			created, err := h.create(ctx, w.request)
 			h.answerCreate(c, created, err)
 		}()
 	case poll:

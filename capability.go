@@ -5,9 +5,6 @@ package acpterm
 
 import "fmt"
 
-// requiredCapability is the capability's place in the parameters of initialize.
-const requiredCapability = "clientCapabilities.terminal"
-
 // ClientCapabilities holds the terminal-related fields of the schema type of the same name. A client includes it in the
 // initialize request as clientCapabilities, encoded as JSON. If you already have your own type for clientCapabilities,
 // copy the Terminal and Auth fields to it. The zero value indicates that the client does not support terminals.
@@ -34,7 +31,7 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 	return &CapabilityError{
 		Method:             method,
-		RequiredCapability: requiredCapability,
+		RequiredCapability: "clientCapabilities.terminal", // its place in initialize
 		DeclaredValue:      c.Terminal,
 		SupportedMethods:   []string{},
 	}

@@ -62,35 +62,36 @@ const (
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // An Error describes a failed operation and the reason for the failure. Fields that do not apply are left empty. For
-// security reasons, an Error never contains the value of an environment variable.
+// security reasons, an Error never contains the value of an environment variable. As JSON, it is the data of an error
+// sent to the agent.
 type Error struct {
 	// Op is the operation that failed, such as "create", "wait", "kill", "release" or "open session", or the name of a
 	// method such as "terminal/output". Other packages use other operations, such as "start agent" in agentproc.
-	Op   string
-	Kind Kind
+	Op   string `json:"-"`
+	Kind Kind   `json:"kind"`
 	// Field is the invalid field of a request, such as "cwd" or "env[2].name". For ErrInternal, it is the invalid
 	// option, such as "SessionOptions.Roots[1]", or the limit that cannot be enforced, such as "Limits.Memory".
-	Field string
+	Field string `json:"field,omitempty"`
 	// Reason describes the cause, such as the reason given by the policy that denied the command.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Rule is the name of the policy rule that denied the command.
-	Rule string
+	Rule string `json:"rule,omitempty"`
 	// Command is the requested command. Its arguments are only included if the command was denied.
-	Command string
+	Command string `json:"command,omitempty"`
 
-	SessionID  SessionID
-	TerminalID TerminalID
-	PIDs       []int
+	SessionID  SessionID  `json:"sessionId,omitempty"`
+	TerminalID TerminalID `json:"terminalId,omitempty"`
+	PIDs       []int      `json:"pids,omitempty"`
 
 	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. The quotas are
 	// "terminals" (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals),
 	// "output_bytes" (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
 	// (HandlerOptions.MaxPending), and "create_bytes" and "pending_create_bytes" (MaxCreateBytes).
-	Quota string
-	Limit int64
+	Quota string `json:"quota,omitempty"`
+	Limit int64  `json:"limit,omitempty"`
 
 	// Err is the underlying error, if any, for example one returned by the system or by a context.
-	Err error
+	Err error `json:"-"`
 }
 
 // Error returns a message that describes the operation, its subject, and the reason for the failure.

@@ -57,11 +57,10 @@ type Handler struct {
 	polls    notify.Queue[func()] // terminal/output requests, which are answered in their order
 
 	connected sync.Once      // closeAfter was called
-	closing   latch.Latch    // Close was called
-	creates   sync.WaitGroup // creates under way; none is added once closed is set
+	closing   latch.Latch    // Close was called; set under mu
+	creates   sync.WaitGroup // creates under way; none is added once closing is set
 
 	mu          sync.Mutex
-	closed      bool
 	createBytes int                // reserved by creates without an answer
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
@@ -75,9 +74,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	}
 	if options != nil {
 		h.options = *options
-		if options.Capabilities != nil {
-			h.options.Capabilities = new(*options.Capabilities)
-		}
+		h.options.Capabilities = copyOf(options.Capabilities)
 	}
 	h.requests = requests.New(h.options.maxPending())
 	h.polls.Observe(func(answer func()) { answer() })
@@ -145,9 +142,7 @@ func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMe
 		return nil, w.err
 	case start:
 		defer h.releaseCreateBytes(w.bytes)
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		t, err := h.create(ctx, cancel, w.request)
+		t, err := h.create(ctx, w.request)
 		if err != nil {
 			return nil, err
 		}
@@ -279,10 +274,9 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 	return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
 }
 
-// create creates a terminal. cancel ends ctx.
-func (h *Handler) create(
-	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
-) (*Terminal, error) {
+func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
 	t, err := h.tracked(func() (*Terminal, error) { return h.manager.create(ctx, req, nil) })
 	switch {
@@ -299,7 +293,13 @@ func (h *Handler) create(
 
 // tracked creates a terminal that Close releases. Close waits for it to return.
 func (h *Handler) tracked(create func() (*Terminal, error)) (*Terminal, error) {
-	if !h.beginCreate() {
+	h.mu.Lock()
+	closing := h.closing.IsSet()
+	if !closing {
+		h.creates.Add(1)
+	}
+	h.mu.Unlock()
+	if closing {
 		return nil, &Error{Kind: ErrClosing}
 	}
 	defer h.creates.Done()
@@ -320,16 +320,6 @@ func (h *Handler) announce(t *Terminal) error {
 		h.manager.discard(t)
 	}
 	return err
-}
-
-// beginCreate counts a create. It returns false if the handler is closed.
-func (h *Handler) beginCreate() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.creates.Add(1)
-	}
-	return !h.closed
 }
 
 // track makes Close release a terminal, until the terminal is gone.
@@ -353,9 +343,8 @@ func (h *Handler) untrack(t *Terminal) {
 // reading, but new requests fail with ErrClosing. Closing the connection also calls Close. Subsequent calls also wait.
 func (h *Handler) Close() error {
 	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
 	h.closing.Set()
+	h.mu.Unlock()
 	h.requests.Close(ErrClosing)
 	h.creates.Wait()
 	h.mu.Lock()
@@ -386,20 +375,6 @@ func (h *Handler) toWireError(err error) error {
 	return &onWire
 }
 
-type errorData struct {
-	Kind       Kind       `json:"kind"`
-	Method     string     `json:"method,omitempty"`
-	Field      string     `json:"field,omitempty"`
-	Reason     string     `json:"reason,omitempty"`
-	Rule       string     `json:"rule,omitempty"`
-	SessionID  SessionID  `json:"sessionId,omitempty"`
-	TerminalID TerminalID `json:"terminalId,omitempty"`
-	Command    string     `json:"command,omitempty"`
-	PIDs       []int      `json:"pids,omitempty"`
-	Quota      string     `json:"quota,omitempty"`
-	Limit      int64      `json:"limit,omitempty"`
-}
-
 // ResponseError converts err to a JSON-RPC error whose data describes err in machine-readable form. A *jsonrpc2.Error
 // is returned unchanged, and any other error from outside this package becomes an internal error. Text longer than 2
 // KiB is truncated. Note that if err is nil, the result is a nil pointer, which is non-nil when stored in an error.
@@ -422,11 +397,10 @@ func ResponseError(err error) *jsonrpc2.Error {
 	if !ok {
 		code = jsonrpc2.CodeInternalError
 	}
-	data := errorData{
-		Kind: e.Kind, Field: e.Field, Reason: e.Reason, Rule: e.Rule,
-		SessionID: e.SessionID, TerminalID: e.TerminalID, Command: e.Command, PIDs: e.PIDs,
-		Quota: e.Quota, Limit: e.Limit,
-	}
+	data := struct {
+		*Error
+		Method string `json:"method,omitempty"`
+	}{Error: e}
 	if e.Kind == ErrMethodNotFound {
 		data.Method = e.Op
 	}
@@ -435,7 +409,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 	e := &Error{Kind: errInvalidMessage, Reason: "the line " + f.Reason}
-	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})
+	return responseError(f.Code, e, e)
 }
 
 func responseError(code int64, err error, data any) *jsonrpc2.Error {

@@ -77,19 +77,12 @@ type Stats struct {
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int
-
-	// MaxTerminals and MaxOutputBytes are the limits set in Options, or their defaults.
-	MaxTerminals   int
-	MaxOutputBytes int64
 }
 
 // Stats returns statistics about the Manager and the use of its quotas.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
-	s := Stats{
-		Terminals: m.alive, Sessions: len(m.sessions), ReservedBytes: m.reserved,
-		MaxTerminals: m.options.maxTerminals(), MaxOutputBytes: m.options.maxOutputBytes(),
-	}
+	s := Stats{Terminals: m.alive, Sessions: len(m.sessions), ReservedBytes: m.reserved}
 	m.mu.Unlock()
 	for _, t := range m.Terminals() {
 		if t.State().alive() {

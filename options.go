@@ -115,12 +115,7 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 	if o.Shell != nil {
 		o.Shell = new(o.Shell.clone())
 	}
-	if o.PTY != nil {
-		o.PTY = new(*o.PTY)
-	}
-	if o.Limits != nil {
-		o.Limits = new(*o.Limits)
-	}
+	o.PTY, o.Limits = copyOf(o.PTY), copyOf(o.Limits)
 	return o
 }
 

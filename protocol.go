@@ -104,10 +104,16 @@ func (r CreateTerminalRequest) clone() CreateTerminalRequest {
 	for i, v := range r.Env {
 		r.Env[i].Meta = v.Meta.clone()
 	}
-	if limit := r.OutputByteLimit; limit != nil {
-		r.OutputByteLimit = new(*limit)
-	}
+	r.OutputByteLimit = copyOf(r.OutputByteLimit)
 	return r
+}
+
+// copyOf returns a pointer to a copy, or nil.
+func copyOf[T any](value *T) *T {
+	if value == nil {
+		return nil
+	}
+	return new(*value)
 }
 
 // CreateTerminalResponse is the response to terminal/create (schema type CreateTerminalResponse).
@@ -158,14 +164,7 @@ type TerminalExitStatus struct {
 
 // clone returns a copy that shares nothing with s.
 func (s TerminalExitStatus) clone() TerminalExitStatus {
-	if s.ExitCode != nil {
-		s.ExitCode = new(*s.ExitCode)
-	}
-	if s.Signal != nil {
-		s.Signal = new(*s.Signal)
-	}
-	s.Meta = s.Meta.clone()
-	return s
+	return TerminalExitStatus{copyOf(s.ExitCode), copyOf(s.Signal), s.Meta.clone()}
 }
 
 // Success reports whether the command exited with code 0.

@@ -182,16 +182,10 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit
 // status was lost, Wait returns ErrExitLost, and if Options.Runner has lost its connection, ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
-	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
+	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.ended.IsSet() {
 		return TerminalExitStatus{}, err
 	}
 	return t.exitStatus()
-}
-
-// over reports whether the command has ended or failed to start.
-func (t *Terminal) over() bool {
-	state := t.State()
-	return state == StateEnded || state == StateFailed
 }
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -187,9 +186,9 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 }
 
 // Exit reports that the command exited with the given code or was terminated by a signal such as "SIGTERM". Either may
-// be nil if unknown, and a signal that is not the name of one (at most 32 letters, digits, "+", "-" and "_") counts as
-// nil. Only the first call has any effect, unless both arguments were nil. If the code does not fit in a uint32, such as
-// a negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
+// be nil if unknown, and a signal that is not a name (at most 32 letters, digits, "+", "-" and "_") counts as nil. Only
+// the first call has any effect, unless both arguments were nil. If the code does not fit in a uint32, such as a
+// negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
 	if signal != nil && !isSignalName(*signal) {
@@ -205,8 +204,6 @@ func (a *Attached) Exit(code *int64, signal *string) {
 	t.mu.Unlock()
 	b.SetExit(proc.Exit{}, nil) // only the first call counts
 }
-
-var _ io.Writer = (*Attached)(nil)
 
 // Attached reports whether the terminal was created by Handler.Attach. If so, the command is run by the terminal's
 // owner, such as the agent. Kill can only ask the owner to stop the command, and Release leaves the command running.
@@ -237,8 +234,15 @@ func (b *attached) End(context.Context, syscall.Signal) (left []int) {
 	return nil
 }
 
+func (b *attached) Close() {
+	unseen := errUnseen
+	if b.orphaned() {
+		unseen = errAgentGone
+	}
+	b.SetExit(proc.Exit{}, unseen)
+}
+
 func (b *attached) Gone() bool  { return false }
-func (b *attached) Close()      { b.SetExit(proc.Exit{}, errUnseen) }
 func (b *attached) Stop()       { b.output.Close() }
 func (b *attached) lost() error { return nil }
 
@@ -256,10 +260,7 @@ func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) 
 	if b.cancelled && by == EndedByItself {
 		by = EndedByKill
 	}
-	s := TerminalExitStatus{Meta: by.meta()}
-	if b.signal != nil {
-		s.Signal = new(*b.signal)
-	}
+	s := TerminalExitStatus{Signal: copyOf(b.signal), Meta: by.meta()}
 	if b.code != nil {
 		s.ExitCode = new(uint32(*b.code))
 		if *b.code < 0 || *b.code > math.MaxUint32 {
@@ -272,9 +273,7 @@ func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) 
 func (b *attached) describe(info *TerminalInfo) {
 	info.Attached, info.Meta = true, b.meta.clone()
 	info.Cancellable = b.cancel != nil && info.State.alive() && !b.orphaned()
-	if b.size != nil {
-		info.Size = new(*b.size)
-	}
+	info.Size = copyOf(b.size)
 }
 
 // kill asks the owner to end the command, and returns when the owner has reported the end.

@@ -47,6 +47,9 @@ const (
 	// ErrConnectionLost is returned if Options.Runner has lost its connection. It is not possible to tell how the
 	// command exited or whether its process tree still exists. Output received up to that point can still be read.
 	ErrConnectionLost Kind = "connection_lost"
+	// ErrAgentGone is returned by Wait if the Handler of an attached terminal was closed, usually because the agent has
+	// ended, before the owner reported how the command ended.
+	ErrAgentGone Kind = "agent_gone"
 	// ErrNotCancellable is returned by Kill if the owner of an attached terminal cannot or will not stop the command.
 	// If the owner was asked to stop the command, Error.Err is the error that the owner returned.
 	ErrNotCancellable Kind = "not_cancellable"

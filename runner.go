@@ -355,5 +355,8 @@ func (b *runnerBackend) Stop() {
 	callHook("Process's Close", b.process.Close)
 }
 
-// errUnseen is the error of Wait if the tree was closed before the end of the command was seen.
-var errUnseen = errors.New("the end of the command was not seen before its tree was closed")
+// These are the errors of commands whose end was not seen before a release gave them up.
+var (
+	errUnseen    = errors.New("the end of the command was not seen before its tree was closed")
+	errAgentGone = errors.New("the agent is gone, and has not said how its command ended")
+)

@@ -45,6 +45,9 @@ const (
 	EndedByClose EndedBy = "closing"
 	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"
+	// EndedByAgentGone indicates that the Handler of an attached terminal was closed, usually because the agent has
+	// ended, and cannot tell how the command ended.
+	EndedByAgentGone EndedBy = "agent_gone"
 )
 
 // meta returns the _meta of an exit status.
@@ -179,8 +182,9 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // is available. Wait does not wait for any other processes started by the command.
 //
 // If ctx is done first, Wait returns ErrCancelled. If the command was never started, Wait returns the error from
-// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit
-// status was lost, Wait returns ErrExitLost, and if Options.Runner has lost its connection, ErrConnectionLost.
+// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal, or ErrAgentGone
+// if the terminal is attached and its Handler was closed. If the exit status was lost, Wait returns ErrExitLost, and if
+// Options.Runner has lost its connection, ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.ended.IsSet() {
 		return TerminalExitStatus{}, err

@@ -3,6 +3,7 @@ package acpterm
 // The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -259,10 +260,9 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		t.end.exit = e
 		t.end.by, t.end.status = t.backend.ended(t.end.by, e)
 	default:
-		t.end.err = t.endNotSeen(err)
-		if errors.Is(t.end.err, ErrConnectionLost) {
-			t.end.by = EndedByLostConnection
-		}
+		failure := t.endNotSeen(err)
+		t.end.err = failure
+		t.end.by = cmp.Or(endedByKind[failure.Kind], t.end.by)
 	}
 	if t.timer != nil {
 		t.timer.Stop()
@@ -278,14 +278,19 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.finished.Set()
 }
 
+// endedByKind has the causes of ends that are not known.
+var endedByKind = map[Kind]EndedBy{ErrConnectionLost: EndedByLostConnection, ErrAgentGone: EndedByAgentGone}
+
 // endNotSeen returns the error of Wait if the end could not be seen.
-func (t *Terminal) endNotSeen(err error) error {
+func (t *Terminal) endNotSeen(err error) *Error {
 	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
 	switch told, ok := errors.AsType[*Error](err); {
 	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost): // may wrap os.ErrClosed
 		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
 	case errors.Is(err, proc.ErrReaped):
 		e.Kind = ErrExitLost
+	case err == errAgentGone:
+		e.Kind, e.Reason, e.Err = ErrAgentGone, err.Error(), nil
 	case errors.Is(err, os.ErrClosed):
 		e.Err = errUnseen
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -740,6 +741,52 @@ func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 	require.Empty(t, m.Terminals())
 	require.Len(t, sendUpdates(t, h, v2(`,"command":"make"`)), 1)
 	require.Len(t, m.Terminals(), 1)
+}
+
+// If the agent ends while its command runs, how that ended stays unknown, and the terminal says why. A release by the
+// host is another reason.
+func TestAnAgentThatEndsBeforeItsCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(m *acpterm.Manager, h *acpterm.Handler, agentEnd io.Closer) error
+		kind acpterm.Kind
+		by   acpterm.EndedBy
+	}{
+		"the agent ends": {func(_ *acpterm.Manager, _ *acpterm.Handler, agentEnd io.Closer) error {
+			return agentEnd.Close()
+		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
+		"its Handler is closed": {func(_ *acpterm.Manager, h *acpterm.Handler, _ io.Closer) error {
+			return h.Close()
+		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
+		"the host releases the terminal": {func(m *acpterm.Manager, _ *acpterm.Handler, _ io.Closer) error {
+			return m.Release(context.Background(), "s", "t1")
+		}, acpterm.ErrInternal, acpterm.EndedByRelease},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook, events := hosttest.Record()
+			m := hosttest.NewManager(t, nil, hook)
+			ts, h := shown(m, acpterm.HandlerOptions{})
+			client, agentEnd := hosttest.PipePair(t)
+			t.Cleanup(func() { agentEnd.Close() })
+			rest := h.Filter(t.Context(), client)
+			sendUpdates(t, ts, v2(`,"command":"make"`), v2Chunk([]byte("half")))
+			term := m.Terminals()[0]
+			require.NoError(t, c.end(m, h, agentEnd))
+			if name == "the agent ends" {
+				_, err := rest.Read(make([]byte, 1))
+				require.Equal(t, io.EOF, err)
+			}
+			_, err := term.Wait(t.Context())
+			failure, ok := errors.AsType[*acpterm.Error](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, c.kind, failure.Kind, "%v", err)
+			require.Equal(t, c.by, term.EndedBy())
+			end := hosttest.Ended(t, events)
+			require.Equal(t, c.by, end.EndedBy)
+			require.Nil(t, end.Status)
+			require.Nil(t, term.ExitStatus())
+			require.Equal(t, "half", term.Output().Output)
+		})
+	}
 }
 
 // Replaced output does not count as dropped.

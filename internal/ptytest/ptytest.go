@@ -1,6 +1,6 @@
-// Package ptytest runs a program on a PTY that is read only as fast as a test's terminal emulator shows what the program
-// writes. The program's writes wait for that, as they do in a real terminal, so the emulator is at most as far behind as
-// a PTY holds: some KiB. The PTYs of acpterm do not wait for readers. Only tests import ptytest.
+// Package ptytest runs a program on a PTY that is read only as fast as a test's terminal emulator shows what the
+// program writes. The program's writes wait for that, as they do in a real terminal, so the emulator is at most as far
+// behind as a PTY holds: some KiB. The PTYs of acpterm do not wait for readers. Only tests import ptytest.
 package ptytest
 
 import (

@@ -57,7 +57,9 @@ func TestConfineDir(t *testing.T) {
 		p.DirUnknown = true
 		require.Equal(t, acpterm.VerdictDeny, confined.Decide(t.Context(), p).Verdict, cwd)
 	}
-	for _, wrong := range []string{"a", "", filepath.Join(dir, "missing")} {
+	file, err := os.Executable()
+	require.NoError(t, err)
+	for _, wrong := range []string{"a", "", filepath.Join(dir, "missing"), file} {
 		_, err := policy.ConfineDir(root, wrong)
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 		require.ErrorContains(t, err, "roots[1]")

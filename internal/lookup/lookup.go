@@ -54,7 +54,7 @@ func Within(path, dir string) bool {
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
-// RealDir returns an absolute directory path with symbolic links resolved. Its error does not name the directory.
+// RealDir returns the absolute path of a directory with symbolic links resolved. Its error does not name the directory.
 func RealDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", errors.New("must be an absolute path")
@@ -62,6 +62,9 @@ func RealDir(dir string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", errors.New(Reason(err))
+	}
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
+		return "", errors.New("not a directory")
 	}
 	return resolved, nil
 }

@@ -38,6 +38,9 @@ func (s *server) realDir(r *frame.RealDir) (frame.Reply, error) {
 	if err != nil {
 		return frame.Reply{}, fieldError("", err)
 	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return frame.Reply{}, invalidField("", "not a directory")
+	}
 	return frame.Reply{Dir: frame.Bytes(dir)}, nil
 }
 

@@ -45,6 +45,7 @@ func (z *authorizer) authorize(
 	var err error
 	if s.policy != nil {
 		decision, answer, err = z.decide(ctx, s.policy, &a)
+		err = dirError(req, err)
 	}
 	if err != nil {
 		decision.Verdict = VerdictDeny // it does not run, even if a policy allowed it before the error

@@ -147,9 +147,16 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 		return CommandOptions{}, nil
 	}
 	const field = "Options.CommandsFor"
-	if chosen.Dir != "" || chosen.Env != nil || chosen.Unattended != nil || chosen.Shell != nil ||
-		chosen.ShellLines != ShellAuto {
-		return CommandOptions{}, optionError(field, "must not set Dir, Env, Unattended, Shell or ShellLines")
+	for _, resolved := range []struct {
+		name string
+		set  bool
+	}{
+		{"Dir", chosen.Dir != ""}, {"Env", chosen.Env != nil}, {"Unattended", chosen.Unattended != nil},
+		{"Shell", chosen.Shell != nil}, {"ShellLines", chosen.ShellLines != ShellAuto},
+	} {
+		if resolved.set {
+			return CommandOptions{}, optionError(field+"."+resolved.name, "must not be set: the command is resolved")
+		}
 	}
 	if err := chosen.validate(field, s.machine); err != nil {
 		return CommandOptions{}, err

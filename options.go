@@ -28,6 +28,7 @@ type CommandOptions struct {
 	// Env specifies the base environment, in the form "NAME=value", to which requests add their own variables. If Env
 	// is nil, the Runner's environment is used or, if there is no Runner, the host's at the time of the request. If Env
 	// is empty but non-nil, commands do not inherit any variables, so programs cannot be found because PATH is not set.
+	// Regardless of Env, commands get PWD, which is their directory (except on Windows), and ACPTERM_TERMINAL.
 	Env []string
 
 	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form

@@ -27,13 +27,16 @@ import (
 // precedence. The directory defaults to CommandOptions.Dir, then to the first of the session's Roots, and then to
 // Base.Dir.
 //
-// If a method returns or wraps an *Error, its kind is preserved. All other errors become ErrInternal. Once ctx is done,
-// however, every error becomes ErrCancelled. A Runner that loses its connection should return ErrConnectionLost.
+// If a method returns or wraps an *Error, its kind is preserved, except that ErrInvalidParams with Field "cwd" becomes
+// ErrInternal if the request has no cwd, since the agent did not choose the directory. All other errors become
+// ErrInternal. Once ctx is done, however, every error becomes ErrCancelled. A Runner that loses its connection should
+// return ErrConnectionLost.
 type Runner interface {
 	// Base returns the default directory and environment. It is called each time a terminal is created.
 	Base(ctx context.Context) (Base, error)
 
-	// RealDir resolves the symbolic links in the absolute path of a directory, for example one of a session's Roots.
+	// RealDir resolves the symbolic links in the absolute path of a directory, for example one of a session's Roots. If
+	// there is no such directory, or the path is a file, it returns ErrInvalidParams with a Reason.
 	RealDir(ctx context.Context, dir string) (string, error)
 
 	// LookPath looks up the program c.Args[0] in the same way as starting c would, using the PATH in c.Env and the

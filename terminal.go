@@ -225,7 +225,7 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	command.Env = lookup.Mark(command.Env, string(t.id))
 	started, err := where.start(ctx, t, command, allowed, s)
 	if err != nil {
-		err = inOperation("create", t.session, err)
+		err = inOperation("create", t.session, dirError(t.request, err))
 		t.fail(command, err)
 		return err
 	}

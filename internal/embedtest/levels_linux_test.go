@@ -235,7 +235,7 @@ func TestCommandsForComesAfterTheCommandIsResolved(t *testing.T) {
 		})
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}, nil)
 		require.ErrorIs(t, err, acpterm.ErrInternal, name)
-		require.Equal(t, "Options.CommandsFor", err.(*acpterm.Error).Field, name)
+		require.Equal(t, "Options.CommandsFor."+name, err.(*acpterm.Error).Field)
 		require.NoError(t, m.Close())
 	}
 }

@@ -112,6 +112,12 @@ func TestSessionOptionsThatCannotHold(t *testing.T) {
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{t.TempDir()}}))
 	hosttest.RequireOptionRefused(t, m.AddRoot("s", "relative"), "add root", "dir")
+	file, err := os.Executable()
+	require.NoError(t, err)
+	hosttest.RequireOptionRefused(t, m.AddRoot("s", file), "add root", "dir")
+	err = m.OpenSession("other", &acpterm.SessionOptions{Roots: []string{t.TempDir(), file}})
+	hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Roots[1]")
+	require.ErrorContains(t, err, "not a directory")
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 }
 
@@ -135,9 +141,13 @@ func TestCommandOptionsThatCannotHold(t *testing.T) {
 // A value returned by a host's function is an option, too.
 func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
 	for field, options := range map[string]acpterm.CommandOptions{
-		"Options.CommandsFor.PTY":     {PTY: badPTY()},
-		"Options.CommandsFor.Timeout": {Timeout: -2},
-		"Options.CommandsFor":         {Dir: "/"},
+		"Options.CommandsFor.PTY":        {PTY: badPTY()},
+		"Options.CommandsFor.Timeout":    {Timeout: -2},
+		"Options.CommandsFor.Dir":        {Dir: "/"},
+		"Options.CommandsFor.Env":        {Env: []string{}},
+		"Options.CommandsFor.Unattended": {Unattended: []string{}},
+		"Options.CommandsFor.Shell":      {Shell: &acpterm.Shell{}},
+		"Options.CommandsFor.ShellLines": {ShellLines: acpterm.ShellNever},
 	} {
 		m := hosttest.NewManager(t, &acpterm.Options{
 			CommandsFor: func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions { return &options },

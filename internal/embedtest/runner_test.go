@@ -222,6 +222,28 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 	}
 }
 
+// If the request has no cwd, the agent is not to blame for the directory, at any point of a create.
+func TestADirectoryThatTheAgentHasNotChosen(t *testing.T) {
+	noDir := &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: "cwd", Reason: "no such directory"}
+	for name, runner := range map[string]runnerStub{
+		"LookPath": {look: func(context.Context, acpterm.Command) (string, error) { return "", noDir }},
+		"Start":    {start: func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return nil, noDir }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := hosttest.NewManager(t, &acpterm.Options{Runner: runner})
+			req := hosttest.CommandRequest("x")
+			_, err := m.Create(t.Context(), req, nil)
+			require.ErrorIs(t, err, acpterm.ErrInternal)
+			require.NotErrorIs(t, err, acpterm.ErrInvalidParams)
+			require.ErrorContains(t, err, "no such directory")
+			req.Cwd = "/there"
+			_, err = m.Create(t.Context(), req, nil)
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+			require.Equal(t, "cwd", err.(*acpterm.Error).Field)
+		})
+	}
+}
+
 // Whatever a Runner returns, a failed create returns an *Error, and never panics.
 func TestRunnersErrorsAreErrors(t *testing.T) {
 	failed := errors.New("the container is gone")

@@ -172,6 +172,13 @@ func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	}, req)
 	require.NoError(t, err)
 	require.Equal(t, []string{"PWD=/set"}, c.Env)
+	req.Env = nil
+	c, err = p.proposed(t, acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: []string{}, Unattended: []string{}},
+	}, req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"PWD=" + dir}, c.Env, "even without variables")
+	req.Env = []acpterm.EnvVariable{{Name: "PWD", Value: "/set"}}
 	c, err = p.proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"EDITOR=vi"}}}, req)
 	require.NoError(t, err)
 	require.ElementsMatch(t, append(acpterm.UnattendedVariables(), "PWD=/set"), c.Env)

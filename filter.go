@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -68,25 +67,28 @@ type filter struct {
 	ctx     context.Context // of all requests
 	lines   *wire.Lines
 	unread  []byte // the rest of a line, for Read
+	inLine  bool   // the newline after unread has not been read
 
 	writing  sync.Mutex
 	unfilled []byte // the beginning of a line, from Write
 }
 
 func (f *filter) Read(p []byte) (int, error) {
-	for len(f.unread) == 0 {
+	for !f.inLine {
 		m, err := f.lines.Read()
 		if err != nil {
 			go f.handler.Close()
 			return 0, err
 		}
 		if m.Method == "" || !f.handler.serveMessage(f.ctx, m, f.lines) {
-			f.unread = slices.Concat(m.Line, []byte{'\n'})
+			f.unread, f.inLine = m.Line, true // valid until the next Read of lines
 		}
 	}
 	n := copy(p, f.unread)
-	if f.unread = f.unread[n:]; len(f.unread) == 0 {
-		f.unread = nil // frees the memory of a long line
+	if f.unread = f.unread[n:]; len(f.unread) == 0 && n < len(p) {
+		p[n] = '\n'
+		n++
+		f.unread, f.inLine = nil, false // frees the memory of a long line
 	}
 	return n, nil
 }

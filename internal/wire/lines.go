@@ -109,13 +109,18 @@ func (l *Lines) Read() (Message, error) {
 	}
 }
 
+// chunkSize is the length in bytes from which a line is read in chunks, and joined at its end. A slice that grows would
+// need several times the memory.
+const chunkSize = 1 << 20
+
 // readLine returns the next line, valid until the next call, and its size without the newline. If the line is over the
 // limit, only its beginning is returned.
 func (l *Lines) readLine() (text []byte, size int64, err error) {
-	if cap(l.line) > 1<<20 {
+	if cap(l.line) > chunkSize {
 		l.line = nil // do not let one long line occupy memory for the rest of the connection
 	}
 	l.line = l.line[:0]
+	var chunks [][]byte // before l.line
 	for {
 		piece, err := l.reader.ReadSlice('\n')
 		size += int64(len(piece))
@@ -124,9 +129,15 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		}
 		switch {
 		case size > int64(l.limit):
+			if chunks != nil {
+				l.line, chunks = chunks[0], nil
+			}
 			l.line = firstOf(min(l.limit, readerSize), l.line, piece)
 		case err == nil && len(l.line) == 0:
 			return piece, size, nil
+		case len(l.line)+len(piece) > chunkSize:
+			chunks = append(chunks, l.line)
+			l.line = append(make([]byte, 0, chunkSize), piece...)
 		default:
 			l.line = append(l.line, piece...)
 		}
@@ -139,6 +150,9 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		if slices.ContainsFunc([]error{syscall.ECONNRESET, os.ErrClosed, io.ErrClosedPipe}, is) ||
 			err != nil && strings.Contains(err.Error(), "use of closed network connection") {
 			err = io.EOF
+		}
+		if chunks != nil {
+			l.line = slices.Concat(append(chunks, l.line)...)
 		}
 		return l.line, size, err
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -160,15 +161,32 @@ func parseResponse(line []byte, m *members) (Message, *Fault) {
 	if !ok || string(id) == "null" {
 		return Message{}, faultStrayResponse
 	}
-	// jsonrpc2 decodes both into any, which fails for some numbers, and the error into its own type.
+	// jsonrpc2 decodes both into any, and the error into its own type.
 	var e *jsonrpc2.Error
-	var ignored any
-	reads := func(value []byte, into any) bool { return len(value) == 0 || json.Unmarshal(value, into) == nil }
-	if !reads(result, &ignored) || !reads(failure, &ignored) || !reads(failure, &e) || len(result) == 0 && e == nil {
+	readsError := len(failure) == 0 || json.Unmarshal(failure, &e) == nil
+	if !decodes(result) || !decodes(failure) || !readsError || len(result) == 0 && e == nil {
 		encoded, _ := decoded.MarshalJSON()
 		return Message{Line: AppendError(nil, encoded, &jsonrpc2.Error{
 			Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason,
 		})}, faultResponse
 	}
 	return Message{Line: line}, nil
+}
+
+// decodes reports whether a valid value can be decoded into any, which fails only for numbers out of range. It does not
+// decode the value, which could take many times the memory of the line.
+func decodes(value []byte) bool {
+	for n := 0; n < len(value); n++ {
+		switch c := value[n]; {
+		case c == '"':
+			n += skipString(value[n:]) - 1
+		case c == '-' || '0' <= c && c <= '9':
+			rest := bytes.TrimLeft(value[n:], "+-.0123456789Ee")
+			if _, err := strconv.ParseFloat(string(value[n:len(value)-len(rest)]), 64); err != nil {
+				return false
+			}
+			n = len(value) - len(rest) - 1
+		}
+	}
+	return true
 }

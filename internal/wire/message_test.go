@@ -53,3 +53,14 @@ func TestAppendErrorWithDataThatIsNoJSON(t *testing.T) {
 	line := AppendError(nil, []byte("7"), &jsonrpc2.Error{Code: 1, Message: "m", Data: &data})
 	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`+"\n", string(line))
 }
+
+// A value counts as readable exactly if encoding/json decodes it into any.
+func TestDecodesAsEncodingJSONDoes(t *testing.T) {
+	for _, value := range []string{
+		`null`, `""`, `"1e999"`, `"\"1e999"`, `"\\"`, `0`, `-0.5`, `1e308`, `1e309`, `-1e309`, `1e-999`, `123456789012345678901234567890`,
+		`[1,2,[3]]`, `[1,1e999,2]`, `{"1e999":1}`, `{"a":"x","b":{"c":[1E400]}}`, `{"a":1}`, `[ 1 , -2.5e+3 ]`, `true`,
+	} {
+		var into any
+		require.Equal(t, json.Unmarshal([]byte(value), &into) == nil, decodes([]byte(value)), value)
+	}
+}

@@ -227,6 +227,51 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	require.EqualValues(t, -32002, p.Read().Error.Code, "as long as may be")
 }
 
+// A long line needs the memory of two lines: it is read in chunks, and joined. One over the limit is not joined. Only
+// errors, and lines whose id is replaced, are copied again on their way to the embedder's library.
+func TestALongLineNeedsLittleMemory(t *testing.T) {
+	const limit = 16 << 20
+	long := strings.Repeat("x", limit-1000)
+	for name, c := range map[string]struct {
+		line  string
+		limit int64
+		most  int // in lines
+	}{
+		"over the default limit": {strings.Repeat("x", 70<<20), 0, 1},
+		"no message":             {long, limit, 2},
+		"a notification":         {`{"jsonrpc":"2.0","method":"x","params":"` + long + `"}`, limit, 2},
+		"a create":               {hosttest.Request(`1`, acpterm.MethodCreate, hosttest.Object{"sessionId": long}), limit, 2},
+		"a response":             {`{"jsonrpc":"2.0","id":1,"result":"` + long + `"}`, limit, 2},
+		"an error":               {`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","data":"` + long + `"}}`, limit, 3},
+		"an id that is replaced": {hosttest.Request(`1.5`, "x", long), limit, 3},
+		"many small values":      {`{"jsonrpc":"2.0","id":1,"result":[[]` + strings.Repeat(",[]", len(long)/3) + `]}`, limit, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := hosttest.Quietly()
+			options.LineLimit = c.limit
+			conn := &hosttest.BytesConn{Reader: strings.NewReader(c.line + "\n")}
+			rest := hosttest.Rest(t, conn, options)
+			var before, after runtime.MemStats
+			piece, read := make([]byte, 32<<10), 0
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for {
+				n, err := rest.Read(piece)
+				read += n
+				if err != nil {
+					require.Equal(t, io.EOF, err)
+					break
+				}
+			}
+			runtime.ReadMemStats(&after)
+			require.True(t, read == 0 || read > len(c.line), "%d bytes were read", read)
+			const small = 6 << 20 // until the line has its first chunk, and what chunks leave unused
+			most := uint64(c.most*len(c.line) + small)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, most, "bytes allocated for a line of %d", len(c.line))
+		})
+	}
+}
+
 // An agent that writes for a long time before it reads anything still gets an answer to each line. Its unread answers
 // need no memory.
 func TestGarbageGrowsNothing(t *testing.T) {

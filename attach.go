@@ -119,8 +119,8 @@ func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (s
 	ended := make(map[*Terminal]time.Time)
 	for _, s := range m.sessions {
 		for _, t := range s.terminals {
-			if at := t.endedAttached(); !at.IsZero() {
-				ended[t] = at
+			if t.Attached() && t.State() == StateEnded {
+				ended[t] = t.Info().Ended
 			}
 		}
 	}
@@ -146,16 +146,6 @@ func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (s
 		return nil
 	}
 	return spare
-}
-
-// endedAttached returns the time of the end of an attached terminal, or zero.
-func (t *Terminal) endedAttached() time.Time {
-	if !t.Attached() {
-		return time.Time{}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.end.at
 }
 
 // Describe sets the terminal's Command, Size and Meta to the values in about, and replaces its cancel function.

@@ -41,13 +41,6 @@ func (t *Terminal) ownCgroup() string {
 	return filepath.Join(t.cgroup, string(t.id))
 }
 
-// recordStart calls the journal's Started.
-func (t *Terminal) recordStart(b backend) error {
-	return t.callJournal("create", "Started", func() error {
-		return t.journal.Started(t.id, b.PID(), b.Unreaped)
-	})
-}
-
 // forgetRecord calls the journal's End.
 func (t *Terminal) forgetRecord() error {
 	err := t.callJournal("release", "End", func() error { return t.journal.End(t.id) })

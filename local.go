@@ -146,18 +146,6 @@ func (m localMachine) remember(ctx context.Context, a *authorized) (unverified [
 	return unverified, nil
 }
 
-// unchanged fails if the files of a program have changed since the question to the user.
-func (m localMachine) unchanged(ctx context.Context, a *authorized) error {
-	same, err := m.verifier.Unchanged(ctx, a.contents)
-	switch {
-	case err != nil:
-		return &Error{Kind: ErrCancelled, Err: err}
-	case !same:
-		return errChanged
-	}
-	return nil
-}
-
 // errChanged denies a command whose files have changed since the decision.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 	Reason: "the program or the directory was replaced or changed after the decision"}

@@ -339,7 +339,9 @@ func logReaped() {
 // discard releases a terminal with SIGKILL.
 func (m *Manager) discard(t *Terminal) {
 	m.beginRelease(t.session, t.id, EndedByRelease)
-	t.hurryRelease()
+	e, _ := t.beginEnd(EndedByRelease)
+	e.forced.Set()
+	<-t.release.done.Done()
 }
 
 // Shutdown gracefully shuts down the Manager. New terminals are refused, and existing ones are released concurrently.

@@ -309,24 +309,17 @@ func (o *CommandOptions) validate(level string, where machine) error {
 	if err := o.PTY.validate(level + ".PTY"); err != nil {
 		return err
 	}
-	if err := checkEscalation(level, o.Escalation); err != nil {
-		return err
+	for i, step := range o.Escalation {
+		if step.Signal <= 0 || step.Wait < 0 {
+			field := fmt.Sprintf("%s.Escalation[%d]", level, i)
+			return optionError(field, "must have a signal and no negative Wait")
+		}
 	}
 	if o.Limits == nil {
 		return nil
 	}
 	_, err := o.Limits.asked(level + ".")
 	return err
-}
-
-func checkEscalation(options string, steps []EscalationStep) error {
-	for i, step := range steps {
-		if step.Signal <= 0 || step.Wait < 0 {
-			field := fmt.Sprintf("%s.Escalation[%d]", options, i)
-			return optionError(field, "must have a signal and no negative Wait")
-		}
-	}
-	return nil
 }
 
 // optionError is the error for an option that cannot hold, which is the host's mistake.

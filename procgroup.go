@@ -48,8 +48,10 @@ func (m localMachine) start(
 	if err := t.record(s.manager.Journal, c); err != nil {
 		return nil, err
 	}
-	if err := m.unchanged(ctx, allowed); err != nil {
-		return nil, err
+	if same, err := m.verifier.Unchanged(ctx, allowed.contents); err != nil {
+		return nil, &Error{Kind: ErrCancelled, Err: err}
+	} else if !same {
+		return nil, errChanged
 	}
 	command, err := allowed.pinned.start(wrapped.Command)
 	if err != nil {

@@ -226,7 +226,12 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	started, err := where.start(ctx, t, command, allowed, s)
 	if err != nil {
 		err = inOperation("create", t.session, dirError(t.request, err))
-		t.fail(command, err)
+		t.store.commandEnded()
+		t.store.Close()
+		t.mu.Lock()
+		t.state, t.command, t.end.err = StateFailed, command, err
+		t.mu.Unlock()
+		t.ended.Set()
 		return err
 	}
 	t.mu.Lock()
@@ -237,21 +242,13 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	startedAt := t.startedAt
 	t.mu.Unlock()
 	t.begin(started, startedAt)
-	return t.recordStart(started)
+	return t.callJournal("create", "Started", func() error {
+		return t.journal.Started(t.id, started.PID(), started.Unreaped)
+	})
 }
 
 func (t *Terminal) begin(b backend, startedAt time.Time) {
 	t.events.emit(&StartEvent{Subject: t.subject(), Time: startedAt, Terminal: t})
 	t.busy.Add(1)
 	b.OnExit(t.exited)
-}
-
-// fail ends a terminal whose command was not started.
-func (t *Terminal) fail(c Command, err error) {
-	t.store.commandEnded()
-	t.store.Close()
-	t.mu.Lock()
-	t.state, t.command, t.end.err = StateFailed, c, err
-	t.mu.Unlock()
-	t.ended.Set()
 }

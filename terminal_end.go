@@ -121,13 +121,6 @@ func (t *Terminal) retire(e *ending) {
 	b.Close()
 }
 
-// hurryRelease makes a release skip to SIGKILL, and waits until it is complete.
-func (t *Terminal) hurryRelease() {
-	e, _ := t.beginEnd(EndedByRelease)
-	e.forced.Set()
-	<-t.release.done.Done()
-}
-
 // ending is one run through the escalation steps.
 type ending struct {
 	by     EndedBy     // if the command still runs at its beginning

@@ -158,7 +158,7 @@ func (h *host) kill(t *testing.T) {
 	for _, pidfd := range h.leaders {
 		n, err := 0, error(unix.EINTR)
 		for err == unix.EINTR {
-			n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 10_000)
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 60_000)
 		}
 		require.NoError(t, err)
 		require.Equal(t, 1, n, "a command lives on without its host")
@@ -395,14 +395,15 @@ func startStranger(t *testing.T, env ...string) []procfs.ID {
 	stdout, err := stranger.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, stranger.Start())
-	said, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	found := []procfs.ID{identify(strconv.Itoa(stranger.Process.Pid)), identify(strings.Fields(said)[0])}
+	found := []procfs.ID{identify(strconv.Itoa(stranger.Process.Pid))}
 	t.Cleanup(func() {
 		endAll(found)
 		io.Copy(io.Discard, stdout)
 		stranger.Wait()
 	})
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	found = append(found, identify(strings.Fields(said)[0]))
 	requireRunning(t, found)
 	return found
 }

@@ -39,6 +39,16 @@ func setValue(e *Entry, name, value string) {
 	}
 }
 
+// start starts a process. It ends with the test, if the test has failed before it ended.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+}
+
 // exchange runs a relay, writes input to it and does not close its standard input before it exits. It returns the error
 // of the process, with what the relay said.
 func exchange(cmd *exec.Cmd, input string) error {
@@ -149,7 +159,7 @@ func TestRelayEndsWithTheHost(t *testing.T) {
 	defer stdin.Close() // later
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	_, err = io.WriteString(stdin, initializeRequest+"\n")
 	require.NoError(t, err)
 	_, err = bufio.NewReader(stdout).ReadString('\n')
@@ -169,7 +179,7 @@ func TestKilledAgentLeavesNoProcess(t *testing.T) {
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "ready\n", line)

@@ -289,7 +289,7 @@ func TestRelayRefusesSocketOfOtherUser(t *testing.T) {
 	cmd.Args = append(cmd.Args, path)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	says := bufio.NewScanner(stdout)
 	require.True(t, says.Scan())
 	require.Equal(t, "listening", says.Text())

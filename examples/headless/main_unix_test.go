@@ -27,6 +27,10 @@ func startHost(t *testing.T, c config, command string) (host *exec.Cmd, out *byt
 	host.Stdin = strings.NewReader(jobLines(t, nil, map[string]string{"j": command + " " + file}))
 	host.Stdout, host.Stderr = out, os.Stderr
 	require.NoError(t, host.Start())
+	t.Cleanup(func() { // if the test has failed
+		host.Process.Kill()
+		host.Wait()
+	})
 	require.Eventually(t, func() bool {
 		data, _ := os.ReadFile(file)
 		pid, _ = strconv.Atoi(string(data))

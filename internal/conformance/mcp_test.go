@@ -70,6 +70,10 @@ func startMCPAgent(t *testing.T, version int, options *acpterm.Options, transpor
 	listener := must(mcpserver.Listen(&mcpserver.ListenOptions{Relay: relay}))
 	a.channel = mcpserver.NewChannel(listener)
 	a.start(transports)
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		require.NoError(t, a.server.Close())
+	})
 
 	initialized := a.initialize()
 	a.entry = must(a.channel.Entry(a.server, "", initialized))
@@ -84,10 +88,6 @@ func startMCPAgent(t *testing.T, version int, options *acpterm.Options, transpor
 	var opened struct{ SessionID string }
 	require.NoError(t, a.conn.Call(t.Context(), "session/new", json.RawMessage(request), &opened))
 	a.session = opened.SessionID
-	t.Cleanup(func() {
-		require.NoError(t, listener.Close())
-		require.NoError(t, a.server.Close())
-	})
 	return a
 }
 

@@ -118,6 +118,7 @@ func TestKeepDetachedInASandbox(t *testing.T) {
 		KeepDetached: true,
 		Commands:     acpterm.CommandOptions{Sandbox: namespaceStub{}, Escalation: quickly},
 	}))
+	t.Cleanup(func() { m.Close() }) // if the test has failed
 	term := hosttest.Create(t, m, shellRequest("echo ready; exec sleep 300"))
 	hosttest.AwaitOutput(t, term, "ready")
 	output, err := os.OpenFile("/proc/"+strconv.Itoa(term.Info().PID)+"/fd/1", os.O_WRONLY, 0)
@@ -125,6 +126,10 @@ func TestKeepDetachedInASandbox(t *testing.T) {
 	outsider := exec.Command("sleep", "300")
 	outsider.Stdout, outsider.SysProcAttr = output, &syscall.SysProcAttr{Setsid: true}
 	require.NoError(t, outsider.Start())
+	t.Cleanup(func() { // if the test has failed
+		outsider.Process.Kill()
+		outsider.Wait()
+	})
 	require.NoError(t, output.Close())
 	require.NoError(t, term.Kill(t.Context()))
 	require.NotEmpty(t, hosttest.StartTime(outsider.Process.Pid), "it was ended")

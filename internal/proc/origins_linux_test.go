@@ -37,6 +37,10 @@ func startProgram(t *testing.T, name string, args ...string) *program {
 	p.input, err = p.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
+	t.Cleanup(func() { // if the test has failed
+		p.Process.Kill()
+		p.Wait()
+	})
 	return p
 }
 

@@ -51,6 +51,16 @@ func program(arguments ...string) *exec.Cmd {
 	return cmd
 }
 
+// start starts a process. It ends with the test, if the test has failed before it ended.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+}
+
 // log is what the program writes to standard error.
 type log struct {
 	mu   sync.Mutex
@@ -333,7 +343,7 @@ func TestStandardOutputCarriesOnlyMCP(t *testing.T) {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	_, err = io.WriteString(stdin, in)
 	require.NoError(t, err)
 	replies := json.NewDecoder(stdout)
@@ -408,7 +418,7 @@ func TestNothingIsLeftWhenTheAgentIsKilled(t *testing.T) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	said := make([]byte, 4096)
 	n, err := out.Read(said)
 	require.NoError(t, err)
@@ -435,7 +445,7 @@ func testSignal(t *testing.T, sig syscall.Signal) {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 	require.NoError(t, err)
 	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
@@ -467,7 +477,7 @@ func TestErrorsAfterASignalAreShown(t *testing.T) {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	start(t, cmd)
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
 		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 	require.NoError(t, err)

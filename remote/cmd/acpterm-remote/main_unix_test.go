@@ -80,6 +80,10 @@ func TestEnds(t *testing.T) {
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { // if the test has failed
+				cmd.Process.Kill()
+				cmd.Wait()
+			})
 			mark := fmt.Sprintf("main-test-%d-%d", os.Getpid(), cmd.Process.Pid)
 			frames := frame.NewReader(bufio.NewReader(out), frame.MaxHello)
 			var hello, started frame.Answer

@@ -31,7 +31,9 @@ type Method struct {
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env specifies variables that override the ones used to start the agent. No two variables have the same name.
+	// Env specifies variables that override the ones used to start the agent. No two variables have the same name. In
+	// v1 and in LegacyCommand's _meta, the agent sends an object, {"NAME":"value"}, and in v2 a list of names and values,
+	// [{"name":"NAME","value":"value"}]. A method with the other form is malformed.
 	Env []acpterm.EnvVariable
 	// LegacyCommand, if non-nil, is an arbitrary command line to run instead of the agent's program. In that case, Args
 	// is nil. It is set for agents that follow the earlier convention of _meta["terminal-auth"]. Methods of type
@@ -39,7 +41,7 @@ type Method struct {
 	LegacyCommand []string
 }
 
-// Limits of methods. Those of real agents have less than 1 KiB.
+// Limits of methods, which ReadMethods documents. Those of real agents have less than 1 KiB.
 const (
 	maxMethods     = 64
 	maxMethodsSize = 1 << 20  // of the JSON of all
@@ -66,8 +68,12 @@ var shapes = map[uint16]shape{
 //
 // Malformed methods are skipped as well, as required by the schema. If there are any, ReadMethods returns the other
 // methods along with an *acpterm.Error of kind ErrInvalidParams, whose Field names the first malformed method, such as
-// "authMethods[1].env". If the version is neither 1 nor 2, or if authMethods is not an array, ReadMethods returns an
-// error and no methods.
+// "authMethods[1].env". A method that is longer than 64 KiB as JSON counts as malformed.
+//
+// The agent is not trusted, so ReadMethods reads at most the first 64 elements of authMethods, of any type, and the first
+// MiB. If there are more, it returns the methods found there along with such an error whose Field is "authMethods".
+//
+// If the version is neither 1 nor 2, or if authMethods is not an array, ReadMethods returns an error and no methods.
 func ReadMethods(initializeResult []byte) ([]Method, error) {
 	result := wire.ReadObject(initializeResult)
 	if err := result.Err(); err != nil {
@@ -79,21 +85,31 @@ func ReadMethods(initializeResult []byte) ([]Method, error) {
 	if !known {
 		return nil, invalidField("protocolVersion", "must be 1 or 2")
 	}
-	var items []json.RawMessage
-	if len(result.Get("authMethods")) > maxMethodsSize {
-		return nil, invalidField("authMethods", "too long")
+	all := result.Get("authMethods")
+	switch {
+	case all == nil || string(all) == "null":
+		return nil, nil
+	case all[0] != '[':
+		return nil, invalidField("authMethods", "must be an array")
 	}
-	result.Read("authMethods", &items, "an array")
-	if err := result.Err(); err != nil {
-		return nil, invalidField(err.Field, err.Reason)
-	}
-	return shape.readAll(items)
+	return shape.readAll(all)
 }
 
-// readAll reads the well-formed methods, and returns an error that names the first malformed one.
-func (s shape) readAll(items []json.RawMessage) (methods []Method, err error) {
+// readAll reads the well-formed methods of an array, which is valid JSON. The error names the first malformed one, or
+// the array if methods are left out because there are too many.
+func (s shape) readAll(all []byte) (methods []Method, err error) {
 	ids := make(map[string]bool)
-	for i, item := range items[:min(len(items), maxMethods)] {
+	items := json.NewDecoder(bytes.NewReader(all)) // not into a slice, which would take several times as much memory
+	items.Token()
+	for i := 0; items.More(); i++ {
+		if i == maxMethods {
+			return methods, invalidField("authMethods", fmt.Sprintf("more than %d; the rest is left out", maxMethods))
+		}
+		var item json.RawMessage
+		items.Decode(&item)
+		if items.InputOffset() > maxMethodsSize {
+			return methods, invalidField("authMethods", "longer than 1 MiB; the rest is left out")
+		}
 		m, wrong := s.read(item)
 		switch {
 		case m != nil && ids[m.ID]:
@@ -109,9 +125,6 @@ func (s shape) readAll(items []json.RawMessage) (methods []Method, err error) {
 			}
 			err = invalidField(field, wrong.Reason)
 		}
-	}
-	if err == nil && len(items) > maxMethods {
-		err = invalidField("authMethods", fmt.Sprintf("more than %d; the rest is left out", maxMethods))
 	}
 	return methods, err
 }
@@ -138,10 +151,9 @@ func (s shape) read(item []byte) (*Method, *wire.FieldError) {
 		o.Fail(s.id, "must not be empty")
 	}
 	err := o.Err()
-	if err == nil && len(item) > maxMethodSize {
-		err = &wire.FieldError{Reason: "too long"}
-	}
 	switch {
+	case err == nil && len(item) > maxMethodSize:
+		return nil, &wire.FieldError{Reason: "longer than 64 KiB"}
 	case err == nil:
 		return m, nil
 	case kind == "terminal":

@@ -139,7 +139,6 @@ func idsOf(methods []signin.Method) (ids []string) {
 // An invalid result has no methods.
 func TestMethodsOfWhatIsNoResult(t *testing.T) {
 	methods := `"authMethods":[` + good[1] + `]`
-	tooLong := `"authMethods":[` + good[1] + `,"` + strings.Repeat("x", 1<<20) + `"]`
 	for field, results := range map[string][]string{
 		"result": {``, `null`, `[]`, `{`, `{"protocolVersion":1,` + methods},
 		"protocolVersion": {
@@ -154,7 +153,6 @@ func TestMethodsOfWhatIsNoResult(t *testing.T) {
 		"authMethods": {
 			`{"protocolVersion":1,"authMethods":{}}`,
 			`{"protocolVersion":2,"authMethods":"terminal"}`,
-			`{"protocolVersion":1,` + tooLong + `}`,
 		},
 		"": {
 			`{"protocolVersion":1}`,
@@ -202,7 +200,7 @@ func TestOtherMethodsAreNoError(t *testing.T) {
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","args":["\u0000"]}}}`,
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":[]}}}`,
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":{"=":""}}}}`,
-			`{"id":"m","name":"` + strings.Repeat("x", 65<<10) + `",` + legacy + `}`,
+			`{"id":"m","name":"` + strings.Repeat("x", 65<<10) + `"}`,
 		},
 		2: {
 			`null`, `7`, `{}`,
@@ -267,16 +265,85 @@ func TestVariablesOfAMethodThatDifferInCase(t *testing.T) {
 	require.Len(t, methods[0].Env, 2)
 }
 
-func TestTooManyMethods(t *testing.T) {
-	var all []string
-	for i := range 100 {
+// requireField checks that err is about a field.
+func requireField(t *testing.T, field string, err error) {
+	t.Helper()
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
+	require.Equal(t, field, e.Field)
+}
+
+// numbered returns methods with the ids m0, m1 and so on.
+func numbered(n int) (all []string) {
+	for i := range n {
 		all = append(all, fmt.Sprintf(`{"id":"m%d","name":"M","type":"terminal"}`, i))
 	}
-	methods, err := signin.ReadMethods(resultOf(1, all...))
-	e, ok := errors.AsType[*acpterm.Error](err)
-	require.True(t, ok)
-	require.Equal(t, "authMethods", e.Field)
+	return all
+}
+
+// The first 64 elements are read, and an error says that others are left out, also if one of these is malformed.
+func TestTooManyMethods(t *testing.T) {
+	methods, err := signin.ReadMethods(resultOf(1, numbered(64)...))
+	require.NoError(t, err)
 	require.Len(t, methods, 64)
+	malformed := `{"id":"","name":"M","type":"terminal"}`
+	other := `{"id":"other","name":"M","type":"agent"}`
+	for _, c := range []struct {
+		all   []string
+		found int
+	}{
+		{numbered(65), 64},
+		{numbered(1000), 64},
+		{append([]string{malformed}, numbered(64)...), 63},
+		{append(numbered(64), other), 64},
+		{append(slices.Repeat([]string{other}, 64), numbered(1)...), 0},
+	} {
+		methods, err = signin.ReadMethods(resultOf(1, c.all...))
+		requireField(t, "authMethods", err)
+		require.ErrorContains(t, err, "more than 64")
+		require.Len(t, methods, c.found)
+	}
+}
+
+// A method is read if it ends in the first MiB of the array. An error says that others are left out.
+func TestMethodsThatAreTooLong(t *testing.T) {
+	const most = 1 << 20
+	last := `{"id":"last","name":"M","type":"terminal"}`
+	space := strings.Repeat(" ", most-len("["+good[1]+","+last))
+	methods, err := signin.ReadMethods(resultOf(1, good[1], space+last))
+	require.NoError(t, err)
+	require.Equal(t, []string{"good", "last"}, idsOf(methods))
+	methods, err = signin.ReadMethods(resultOf(1, good[1], space+" "+last))
+	requireField(t, "authMethods", err)
+	require.ErrorContains(t, err, "1 MiB")
+	require.Equal(t, []string{"good"}, idsOf(methods))
+	methods, err = signin.ReadMethods(resultOf(1, good[1], `"`+strings.Repeat("x", most)+`"`))
+	requireField(t, "authMethods", err)
+	require.Equal(t, []string{"good"}, idsOf(methods))
+}
+
+// A method may have 64 KiB. The error names a longer one, also in the older form.
+func TestMethodThatIsTooLong(t *testing.T) {
+	for version, method := range map[int][]string{
+		1: {
+			`{"id":"long","type":"terminal","name":"%s"}`,
+			`{"id":"long","_meta":{"terminal-auth":{"command":"sh"}},"name":"%s"}`,
+		},
+		2: {`{"methodId":"long","type":"terminal","name":"%s"}`},
+	} {
+		for _, form := range method {
+			fill := 64<<10 - len(fmt.Sprintf(form, ""))
+			methods, err := signin.ReadMethods(resultOf(version, good[version], fmt.Sprintf(form, strings.Repeat("x", fill))))
+			require.NoError(t, err, form)
+			require.Equal(t, []string{"good", "long"}, idsOf(methods))
+
+			methods, err = signin.ReadMethods(resultOf(version, good[version], fmt.Sprintf(form, strings.Repeat("x", fill+1))))
+			requireField(t, "authMethods[1]", err)
+			require.ErrorContains(t, err, "64 KiB")
+			require.Equal(t, []string{"good"}, idsOf(methods))
+		}
+	}
 }
 
 // Methods do not share memory with the bytes that they were read from.

@@ -61,7 +61,7 @@ func ExampleReadMethods() {
 
 	methods, err := signin.ReadMethods(initializeResult)
 	if err != nil {
-		log.Print(err) // what is malformed or too much is left out, and the rest counts
+		log.Print(err) // malformed methods are left out, and those beyond the limits
 	}
 	for _, method := range methods {
 		fmt.Println(display.Visible(method.Name, 80), display.Visible(method.Description, 400))

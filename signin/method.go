@@ -31,9 +31,10 @@ type Method struct {
 	Name, Description string
 	// Args holds arguments to append to those used to start the agent.
 	Args []string
-	// Env specifies variables that override the ones used to start the agent. No two variables have the same name. In
-	// v1 and in LegacyCommand's _meta, the agent sends an object, {"NAME":"value"}, and in v2 a list of names and values,
-	// [{"name":"NAME","value":"value"}]. A method with the other form is malformed.
+	// Env specifies variables that override the ones used to start the agent. No two variables have the same name.
+	//
+	// On the wire of v1, and in _meta, env is an object, {"NAME":"value"}. In v2, it is a list of names and values,
+	// [{"name":"NAME","value":"value"}]. The other form is malformed.
 	Env []acpterm.EnvVariable
 	// LegacyCommand, if non-nil, is an arbitrary command line to run instead of the agent's program. In that case, Args
 	// is nil. It is set for agents that follow the earlier convention of _meta["terminal-auth"]. Methods of type
@@ -68,10 +69,11 @@ var shapes = map[uint16]shape{
 //
 // Malformed methods are skipped as well, as required by the schema. If there are any, ReadMethods returns the other
 // methods along with an *acpterm.Error of kind ErrInvalidParams, whose Field names the first malformed method, such as
-// "authMethods[1].env". A method that is longer than 64 KiB as JSON counts as malformed.
+// "authMethods[1].env". Methods longer than 64 KiB, as JSON, count as malformed.
 //
-// The agent is not trusted, so ReadMethods reads at most the first 64 elements of authMethods, of any type, and the first
-// MiB. If there are more, it returns the methods found there along with such an error whose Field is "authMethods".
+// The agent is not trusted, so ReadMethods reads only the first 64 elements of authMethods, of any type, and only the
+// first MiB. If there are more, it returns the methods found there along with such an error, whose Field is
+// "authMethods".
 //
 // If the version is neither 1 nor 2, or if authMethods is not an array, ReadMethods returns an error and no methods.
 func ReadMethods(initializeResult []byte) ([]Method, error) {

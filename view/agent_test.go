@@ -180,6 +180,9 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	a.update("s", "t2", nil)
 	require.NoError(t, m.Release(t.Context(), "s", "t2"))
 	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "released" }).Status)
+	a.update("s", "t3", nil)
+	require.NoError(t, a.Close())
+	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "agent gone" }).Status)
 }
 
 // A snapshot voids a page's output, wherever the page is.

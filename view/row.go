@@ -48,7 +48,7 @@ type row struct {
 	Rows    int `json:"rows,omitempty"`
 	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "killed",
 	// "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the terminal is the
-	// agent's and its end was not seen; or "connection lost".
+	// agent's and its end was not seen, or "agent gone" if the agent ended before it; or "connection lost".
 	State string `json:"state"`
 	// Good means that the command ended by itself with code 0.
 	Good bool `json:"good"`
@@ -136,7 +136,7 @@ func (e *entry) makeRow(may permissions) row {
 		r.Ended = info.Ended.UnixMilli()
 		r.Status, r.Good = endStatus(e.terminal)
 	}
-	if r.State == "released" {
+	if r.State == "released" || r.State == "agent gone" {
 		r.Status = "" // only says that the end was not seen
 	}
 	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
@@ -176,6 +176,8 @@ func stateOf(info acpterm.TerminalInfo) string {
 		return "timed out"
 	case acpterm.EndedByLostConnection:
 		return "connection lost"
+	case acpterm.EndedByAgentGone:
+		return "agent gone"
 	}
 	if info.Attached && info.EndedBy != acpterm.EndedByKill {
 		return "released"

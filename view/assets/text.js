@@ -67,7 +67,7 @@ export function ownerBadge(row) {
 export function tone(row) {
   if (!row.ended) return row.state === 'stopping' ? 'stopping' : 'running'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
-  if (row.state === 'released' || row.state === 'unknown') return 'ended'
+  if (['released', 'agent gone', 'unknown'].includes(row.state)) return 'ended'
   if (['failed', 'timed out', 'connection lost'].includes(row.state)) return 'bad'
   return row.state === 'denied' ? 'denied' : 'stopped'
 }

@@ -1,6 +1,6 @@
-// Package ptytest runs a program on a PTY that is read only as fast as a test's terminal emulator shows what the
-// program writes. The program's writes wait for that, as they do in a real terminal, so the emulator is at most as far
-// behind as a PTY holds: some KiB. The PTYs of acpterm do not wait for readers. Only tests import ptytest.
+// Package ptytest runs a program on a PTY, and reads the PTY only as fast as a test's terminal emulator shows the
+// output. As in a real terminal, the program's writes wait, so the emulator is at most some KiB behind. The PTYs of
+// acpterm do not wait for readers. Only tests import ptytest.
 package ptytest
 
 import (
@@ -39,12 +39,12 @@ type Window struct {
 }
 
 // Start runs a program, and calls show with each piece of its output, one at a time. When the test ends, Start ends the
-// program and all that it has started.
+// program's process tree.
 func Start(t testing.TB, c Command, show func(output []byte)) *Window {
 	t.Helper()
 	var supervisor proc.Supervisor
 	t.Cleanup(supervisor.Close)
-	cmd := exec.Command(c.Args[0], c.Args[1:]...) // which looks the program up, and takes the last value of a variable
+	cmd := exec.Command(c.Args[0], c.Args[1:]...) // to look the program up, and to use the last value of a variable
 	cmd.Env = append(os.Environ(), c.Env...)
 	require.NoError(t, cmd.Err)
 	mark := proc.Mark{Name: lookup.TerminalVariable, Value: "window_" + rand.Text()}

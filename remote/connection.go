@@ -26,12 +26,13 @@ const maxUnanswered = 1000
 
 // connection is a connection to a helper, after its Hello. Its methods are safe for concurrent use, except serve.
 type connection struct {
-	stream *stream
-	frames *frame.Reader
-	hello  *frame.Hello
-	outbox outbox
-	lost   latch.Latch    // cause is set; later messages are ignored
-	busy   sync.WaitGroup // the reading and the writing goroutine
+	stream   *stream
+	frames   *frame.Reader
+	hello    *frame.Hello
+	outbox   outbox
+	lost     latch.Latch    // cause is set; later messages are ignored
+	busy     sync.WaitGroup // the reading and the writing goroutine
+	haveRead uint64         // bytes of output frames; only for the reading goroutine
 
 	cancelTimeout time.Duration // the constant, except in tests
 	unanswered    chan struct{} // has an element for each admitted call without an answer
@@ -287,7 +288,10 @@ func (c *connection) takeOutput(output *frame.Output) error {
 	if err != nil {
 		return err
 	}
-	return p.write(output.Offset, output.Bytes)
+	err = p.write(output.Offset, output.Bytes)
+	c.haveRead += uint64(frame.Header + len(output.Bytes))
+	c.outbox.hasRead(c.haveRead)
+	return err
 }
 
 // process returns the process with a number.

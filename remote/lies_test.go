@@ -175,12 +175,12 @@ func TestLyingHello(t *testing.T) {
 		far  func(f *far)
 		says string
 	}{
-		"version 2":            {with(func(h *frame.Hello) { h.Version = 2 }), "speaks version 2, and this"},
+		"version 1":            {with(func(h *frame.Hello) { h.Version = 1 }), "speaks version 1, and this"},
 		"a relative directory": {with(func(h *frame.Hello) { h.Dir = frame.Bytes("a") }), "not an absolute path"},
 		"a variable twice":     {env("A=1", "B=1", "A=2"), "malformed or double"},
 		"a variable with NUL":  {env("A=\x00"), "malformed or double"},
 		"no environment": {func(f *far) {
-			text := `{"hello":{"version":1,"system":"linux","dir":"Lw==","env":{"A":"Qg=="}}}`
+			text := `{"hello":{"version":2,"system":"linux","dir":"Lw==","env":{"A":"Qg=="}}}`
 			f.write(f.marker() + "run\n" + "m\x00\x00\x00" + string(rune(len(text))) + text)
 		}, "not a list"},
 		"no hello": {func(f *far) {

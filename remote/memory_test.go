@@ -17,7 +17,7 @@ import (
 // send much more than is needed.
 func TestLyingHelpersMemory(t *testing.T) {
 	const bound = 64 << 20 // bytes; twice as much as any of these needs
-	hello := `{"hello":{"version":1,"system":"linux","dir":"Lw==","env":[%s]}}`
+	hello := `{"hello":{"version":2,"system":"linux","dir":"Lw==","env":[%s]}}`
 	limits := `{"reply":{"id":1,"started":{"limits":[%s]}}}`
 	cause := `{"reply":{"id":1,"error":{"kind":"internal","cause":"%s"}}}`
 	for name, c := range map[string]struct {

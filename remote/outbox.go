@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
@@ -19,6 +20,10 @@ const (
 	// maxPosted is the number of frames that may wait to be written. With more, the remote side is considered not to
 	// read any more: signals are rare.
 	maxPosted = 10_000
+	// The bytes read are reported after reportPause, or when there are reportBytes. A report for each frame would take a
+	// tenth of the processor time of a fast connection.
+	reportPause = time.Millisecond
+	reportBytes = 512 << 10
 )
 
 // errLost means that the connection was lost.
@@ -32,6 +37,8 @@ type outbox struct {
 
 	mu     sync.Mutex
 	frames []outgoing
+	// Bytes of output frames: those read, if they are not reported yet, and those reported before.
+	read, reported uint64
 }
 
 // outgoing is a waiting frame.
@@ -74,11 +81,30 @@ func (o *outbox) add(request *frame.Request) (err error) {
 		return fmt.Errorf("the remote system does not read: %d messages wait", len(o.frames))
 	}
 	o.frames = append(o.frames, outgoing{bytes: text.Bytes(), admitted: admitted})
+	o.wakeWriter()
+	return nil
+}
+
+// hasRead reports the number of bytes read so far, soon.
+func (o *outbox) hasRead(bytes uint64) {
+	o.mu.Lock()
+	first := o.read == 0
+	o.read = bytes
+	many := bytes-o.reported >= reportBytes
+	o.mu.Unlock()
+	switch {
+	case many:
+		o.wakeWriter()
+	case first:
+		time.AfterFunc(reportPause, o.wakeWriter)
+	}
+}
+
+func (o *outbox) wakeWriter() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // write writes the queued frames until lost is closed.
@@ -90,9 +116,15 @@ func (o *outbox) write(to io.Writer, lost <-chan struct{}) error {
 		case <-o.wake:
 		}
 		o.mu.Lock()
-		frames := o.frames
-		o.frames = nil
+		frames, read := o.frames, o.read
+		o.frames, o.read = nil, 0
+		if read != 0 {
+			o.reported = read
+		}
 		o.mu.Unlock()
+		if read != 0 { // if it fails, the reading goroutine knows the reason, or the next frame fails
+			_ = frame.NewWriter(to).Message(&frame.Request{Read: read})
+		}
 		for _, f := range frames {
 			if _, err := to.Write(f.bytes); err != nil {
 				return err

@@ -30,10 +30,10 @@ func Strings(texts []Bytes) []string {
 	return strings
 }
 
-// Request is a message of a Runner. At most one of the pointers is set. Without one, the request is a ping, and is
-// answered like the others.
+// Request is a message of a Runner. At most one of the pointers and Read is set. Without one, the request is a ping, and
+// is answered like the others.
 type Request struct {
-	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal and Close.
+	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Close and Read.
 	ID uint64 `json:"id,omitempty"`
 
 	RealDir *RealDir `json:"realDir,omitempty"`
@@ -42,6 +42,9 @@ type Request struct {
 	Cancel  *Process `json:"cancel,omitempty"` // a start that needs no answer: end its processes
 	Signal  *Signal  `json:"signal,omitempty"`
 	Close   *Process `json:"close,omitempty"` // give up a tree; answered by Answer.Closed
+	// Read is the number of bytes of output frames, with their headers, that the Runner has read on this connection. It
+	// has no Reply. The helper sends no more output if too many bytes of it are not read yet.
+	Read uint64 `json:"read,omitempty"`
 }
 
 // RealDir asks to resolve the symbolic links of a directory. The answer is Reply.Dir.

@@ -149,9 +149,13 @@ func (g gated) Read(p []byte) (int, error) {
 
 func (c *client) read() {
 	frames := frame.NewReader(gated{c}, frame.MaxHello)
-	for {
+	for read := uint64(0); ; {
 		var a frame.Answer
 		output, err := frames.Read(&a)
+		if output != nil {
+			read += uint64(frame.Header + len(output.Bytes))
+			_ = c.write.Message(frame.Request{Read: read}) // the helper may have ended
+		}
 		c.mu.Lock()
 		if err != nil {
 			if err != io.EOF && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -52,7 +52,7 @@ type process struct {
 func (s *server) start(id uint64, r *frame.Start) error {
 	p := &process{number: r.Process, server: s, wake: make(chan struct{}, 1)}
 	p.startCtx, p.stopStart = context.WithCancel(s.ctx)
-	p.sink = newSink(p, &s.sender)
+	p.sink = newSink(p, s.sender)
 	if err := s.add(p); err != nil {
 		p.stopStart()
 		return s.answer(id, false, func() (frame.Reply, error) { return frame.Reply{}, err })

@@ -4,25 +4,35 @@ package server
 
 import (
 	"io"
+	"time"
 
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
 // sender lets one goroutine write all frames, so that a hanging write cannot block anything that must end with the
-// connection. Its methods except run may be called concurrently. They wait until that goroutine takes the frame or the
-// connection ends; after that they do nothing.
+// connection. Messages go first. The processes take turns with their output, within the window. The methods except run
+// may be called concurrently. They wait until that goroutine takes the frame or the connection ends; after that they do
+// nothing.
 type sender struct {
-	frames chan outgoing
-	over   <-chan struct{} // the connection has ended
+	messages chan frame.Answer
+	outputs  chan output // of the processes that wait, the first one is next
+	opened   chan struct{}
+	over     <-chan struct{} // the connection has ended
+	window   window
 }
 
-// outgoing is a frame: a message or output.
-type outgoing struct {
-	message *frame.Answer
+func newSender(over <-chan struct{}) *sender {
+	return &sender{
+		messages: make(chan frame.Answer), outputs: make(chan output), opened: make(chan struct{}, 1), over: over,
+		window: newWindow(),
+	}
+}
 
+// output is a frame of output.
+type output struct {
 	process uint64
 	offset  int64
-	output  []byte        // with room for the header
+	buffer  []byte        // with room for the header
 	free    chan<- []byte // receives the buffer after the write
 }
 
@@ -33,21 +43,15 @@ func (s *sender) run(out io.Writer, hello *frame.Hello) error {
 		return err
 	}
 	for {
-		var f outgoing
-		select {
-		case f = <-s.frames:
-		case <-s.over:
-			return nil
-		}
+		message, output := s.next()
 		var err error
-		if f.message != nil {
-			err = w.Message(f.message)
-		} else {
-			err = w.Output(f.process, f.offset, f.output)
-			select {
-			case f.free <- f.output:
-			default: // the connection has ended, and the sink has allocated other buffers
-			}
+		switch {
+		case message != nil:
+			err = w.Message(message)
+		case output != nil:
+			err = s.write(w, output)
+		default:
+			return nil
 		}
 		if err != nil {
 			return err
@@ -55,11 +59,60 @@ func (s *sender) run(out io.Writer, hello *frame.Hello) error {
 	}
 }
 
-func (s *sender) message(a frame.Answer) { s.send(outgoing{message: &a}) }
+// next waits for a message or output. It returns neither at the end of the connection.
+func (s *sender) next() (*frame.Answer, *output) {
+	for {
+		select {
+		case m := <-s.messages:
+			return &m, nil
+		default:
+		}
+		outputs := s.outputs
+		if !s.window.open() {
+			outputs = nil
+		}
+		select {
+		case m := <-s.messages:
+			return &m, nil
+		case o := <-outputs:
+			return nil, &o
+		case <-s.opened:
+		case <-s.over:
+			return nil, nil
+		}
+	}
+}
 
-func (s *sender) send(f outgoing) {
+func (s *sender) write(w *frame.Writer, o *output) error {
+	s.window.add(len(o.buffer), time.Now())
+	err := w.Output(o.process, o.offset, o.buffer)
 	select {
-	case s.frames <- f:
+	case o.free <- o.buffer:
+	default: // the connection has ended, and the sink has allocated other buffers
+	}
+	return err
+}
+
+// hasRead takes the Runner's report of the bytes that it has read.
+func (s *sender) hasRead(bytes uint64) error {
+	err := s.window.remove(bytes, time.Now())
+	select {
+	case s.opened <- struct{}{}:
+	default:
+	}
+	return err
+}
+
+func (s *sender) message(a frame.Answer) {
+	select {
+	case s.messages <- a:
+	case <-s.over:
+	}
+}
+
+func (s *sender) output(o output) {
+	select {
+	case s.outputs <- o:
 	case <-s.over:
 	}
 }
@@ -90,7 +143,7 @@ func (s *sink) Reserve(n int) []byte {
 		case <-s.to.over:
 		}
 	}
-	if size := frame.Header + min(n, frame.MaxOutput); cap(s.buffer) < size {
+	if size := frame.Header + min(n, s.to.window.most()); cap(s.buffer) < size {
 		s.buffer = make([]byte, size)
 	} else {
 		s.buffer = s.buffer[:size]
@@ -103,8 +156,8 @@ func (s *sink) Commit(n int) {
 	if n == 0 {
 		return
 	}
-	s.to.send(outgoing{
-		process: s.process.number, offset: s.offset, output: s.buffer[:frame.Header+n], free: s.free,
+	s.to.output(output{
+		process: s.process.number, offset: s.offset, buffer: s.buffer[:frame.Header+n], free: s.free,
 	})
 	s.offset += int64(n)
 	s.buffer = nil

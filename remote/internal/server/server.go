@@ -7,7 +7,8 @@
 // One goroutine reads all input, and waits for nothing else. Another one writes all output. Each request that may take
 // time has its own goroutine, since a file system may not respond. Each process has three: one copies its output and
 // waits until it is written, so that a slow connection slows the commands; one sends signals to it and waits for its
-// end; one reports its events. So neither a slow connection nor a hanging lookup delays a signal.
+// end; one reports its events. So neither a slow connection nor a hanging lookup delays a signal, and the output of one
+// process delays neither answers nor the output of others for long (window.go).
 //
 // A Runner may have maxPending unanswered requests and maxProcesses processes. One more request ends the connection;
 // the start of one more process fails. No more than maxAtWork requests are at work at a time. Each process has up to
@@ -58,7 +59,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &server{
-		ctx: ctx, grace: grace, sender: sender{frames: make(chan outgoing), over: ctx.Done()},
+		ctx: ctx, grace: grace, sender: newSender(ctx.Done()),
 		atWork: make(chan struct{}, maxAtWork), processes: make(map[uint64]*process),
 	}
 	hello, err := newHello()
@@ -79,7 +80,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration
 type server struct {
 	ctx        context.Context // ends with the connection
 	grace      time.Duration   // between the signals of a shutdown
-	sender     sender
+	sender     *sender
 	dir        string // the directory of commands that name none
 	supervisor proc.Supervisor
 	atWork     chan struct{} // has one element for each request at work
@@ -135,6 +136,7 @@ func (s *server) take(r frame.Request) error {
 	asked := 0
 	for _, is := range []bool{
 		r.RealDir != nil, r.Look != nil, r.Start != nil, r.Cancel != nil, r.Signal != nil, r.Close != nil,
+		r.Read != 0,
 	} {
 		if is {
 			asked++
@@ -145,6 +147,8 @@ func (s *server) take(r frame.Request) error {
 		return errors.New("malformed request: it asks for more than one thing")
 	case r.ID == 0 && (r.RealDir != nil || r.Look != nil || r.Start != nil):
 		return errors.New("malformed request: it takes an answer, and has no number for it")
+	case r.Read != 0:
+		return s.sender.hasRead(r.Read)
 	case r.RealDir != nil:
 		return s.answer(r.ID, true, func() (frame.Reply, error) { return s.realDir(r.RealDir) })
 	case r.Look != nil:

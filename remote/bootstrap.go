@@ -11,8 +11,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -51,7 +51,7 @@ func goName(names map[string][]string, uname string) string {
 // bootstrap turns a remote shell into the helper.
 type bootstrap struct {
 	options Options
-	shell   io.ReadWriteCloser
+	shell   *stream
 	in      *bufio.Reader
 	// alive is called after each copied piece of the helper.
 	alive func()
@@ -235,20 +235,54 @@ func (b *bootstrap) copy(uname, machine string) (said string, err error) {
 var errPTY = errors.New("there is a terminal (PTY) in between, which changes bytes: " +
 	"the command line must not ask for one (ssh -t, docker exec -t)")
 
-// answer reads up to the next marker, skipping at most limit bytes, and returns the rest of the marker's line. It
+// answer returns the next answer to the script.
+func (b *bootstrap) answer(limit int) (string, error) {
+	said, err := b.marked(limit)
+	if login, ok := strings.CutPrefix(said, "shell "); ok && err == nil {
+		if b.shell.late.Load() {
+			return "", lateShell(login)
+		}
+		said, err = b.marked(limit)
+	}
+	return said, err
+}
+
+// lateShell returns the error for a remote shell that ran the script only at the end of its input. login is its SHELL.
+func lateShell(login string) error {
+	if slices.Contains([]string{"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}, path.Base(login)) {
+		return errors.New("the remote shell was not ready before")
+	}
+	return fmt.Errorf("the login shell %s is no POSIX shell and reads all its input before it runs the first line: %s",
+		visible(login), execSh)
+}
+
+// execSh is the advice for users whose login shell is not a POSIX shell.
+const execSh = `add "exec sh" to the command line, as in "ssh host exec sh"`
+
+// unanswered returns the error for a shell whose output has ended with err.
+func (b *bootstrap) unanswered(said []byte, err error) error {
+	switch text := tail(said); {
+	case len(text) > 0:
+		return fmt.Errorf("no remote shell answered, but the text %q: %w", text, err)
+	case b.shell.late.Load():
+		return fmt.Errorf("no remote shell answered (if the login shell is no POSIX shell, but fish, for example, %s): %w",
+			execSh, err)
+	default:
+		return fmt.Errorf("no remote shell answered: %w", err)
+	}
+}
+
+// marked reads up to the next marker, skipping at most limit bytes, and returns the rest of the marker's line. It
 // detects a terminal by the echo of the script, where the parts of the marker are separate, or by the carriage return
 // at the end of the line.
-func (b *bootstrap) answer(limit int) (string, error) {
+func (b *bootstrap) marked(limit int) (string, error) {
 	marker := []byte("\n" + b.first + b.second + " ")
 	echo := fmt.Appendf(nil, `"%s" "%s"`, b.first, b.second)
 	said := make([]byte, 0, 4<<10)
 	for len(said) < limit {
 		c, err := b.in.ReadByte()
 		if err != nil {
-			if len(bytes.TrimSpace(said)) == 0 {
-				return "", fmt.Errorf("no remote shell answered: %w", err)
-			}
-			return "", fmt.Errorf("no remote shell answered, but the text %q: %w", tail(said), err)
+			return "", b.unanswered(said, err)
 		}
 		said = append(said, c)
 		if c == '"' && bytes.HasSuffix(said, echo) {

@@ -2,11 +2,12 @@
 # comments. So each line ends with a separator of commands, and the script contains no single quote, no exclamation mark
 # and no two backslashes in a row, which some login shells would replace even there.
 #
-# bootstrap.go replaces the names between two @. FIRST and SECOND are the parts of a random text.
+# It first says which login shell there is, for errors. bootstrap.go replaces the names between two @. FIRST and SECOND are the parts of a random text.
 
 say() { printf "\n%s%s %s\n" "@FIRST@" "@SECOND@" "$*"; };
 fail() { say error "$*"; exit 1; };
 text() { t=$(printf "%bx" "$1"); t=${t%x}; };
+say shell "$SHELL";
 
 # The helper is an installed program.
 text "@PATH@"; program=$t;

@@ -251,6 +251,9 @@ func (p *commandProcess) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite closes the process's standard input.
+func (p *commandProcess) CloseWrite() error { return p.stdin.Close() }
+
 // Close ends the process.
 func (p *commandProcess) Close() error {
 	p.closing.Set()
@@ -264,29 +267,33 @@ func (p *commandProcess) abort() {
 	p.closing.Set()
 }
 
-// failure returns the reason why nothing can be read or written any more: err with the process's exit and standard
-// error. A process that has closed its output is about to exit.
+// failure returns the reason why nothing can be read or written any more: the process's end and standard error. A
+// process that has closed its output is about to exit.
 func (p *commandProcess) failure(err error) error {
 	select {
 	case <-p.silent.Done():
 	case <-p.closing.Done():
 	case <-time.After(commandLastWords):
 	}
-	how := "it runs on"
-	if p.exited.IsSet() {
-		switch {
-		case p.exitErr != nil:
-			how = p.exitErr.Error()
-		case p.exit.Signal != "":
-			how = p.exit.Signal
-		default:
-			how = fmt.Sprintf("exit code %d", p.exit.Code)
-		}
+	text := p.cmd.Args[0]
+	switch {
+	case p.exited.IsSet() && p.exitErr != nil:
+		text += " has ended: " + p.exitErr.Error()
+	case p.exited.IsSet() && p.exit.Signal != "":
+		text += " was ended by " + p.exit.Signal
+	case p.exited.IsSet():
+		text += fmt.Sprintf(" has ended with exit code %d", p.exit.Code)
+	case p.closing.IsSet():
+		text += " is being ended"
+	case errors.Is(err, io.EOF):
+		text += " has closed its output and still runs"
+	default:
+		text += " still runs: " + err.Error()
 	}
 	if said := p.said.String(); said != "" {
-		how += fmt.Sprintf(", standard error %q", said)
+		text += fmt.Sprintf(", standard error %q", said)
 	}
-	return fmt.Errorf("%s: %s: %w", p.cmd.Args[0], how, err)
+	return &ended{text, err}
 }
 
 // end keeps the end of the text written to it. Its methods are safe for concurrent use.

@@ -268,8 +268,6 @@ func (c *connection) read() error {
 		switch {
 		case c.lost.IsSet():
 			return nil
-		case errors.Is(err, io.EOF):
-			return fmt.Errorf("the remote system has closed it: %w", err)
 		case err != nil:
 			return err
 		case output != nil:

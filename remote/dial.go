@@ -23,8 +23,22 @@ type stream struct {
 	heard   atomic.Int64 // when data last arrived, since start
 	start   time.Time
 	greeted atomic.Bool // the helper runs
+	late    atomic.Bool // it did not run in time, and the input of the shell has ended
 	closing sync.Once
 }
+
+// lastWords is the time that a shell has to answer after the end of its input.
+const lastWords = 2 * time.Second
+
+// ended is an error that tells the end of a stream in words, because the text of io.EOF tells a user nothing.
+type ended struct {
+	text string
+	err  error // io.EOF, or the error of a write
+}
+
+func (e *ended) Error() string { return e.text }
+
+func (e *ended) Unwrap() error { return e.err }
 
 // aborter is a stream that can end without waiting long for the remote side.
 type aborter interface{ abort() }
@@ -37,6 +51,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadWriteCloser.Read(p)
 	if n > 0 {
 		s.heard.Store(int64(time.Since(s.start)))
+	}
+	if err == io.EOF {
+		err = &ended{"the remote system has ended the connection", err}
 	}
 	return n, err
 }
@@ -56,13 +73,31 @@ func (s *stream) Close() error {
 	return nil
 }
 
+// endInput ends the input of a shell that has not answered, and waits a little. A shell that reads all its input before
+// it runs the first line answers now, so that the error can say so.
+func (s *stream) endInput(ctx context.Context) {
+	s.late.Store(true)
+	if c, ok := s.ReadWriteCloser.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(lastWords):
+		}
+	}
+}
+
 // dial opens a connection and starts the helper. It fails when ctx is done, and after Options.ConnectTimeout. It
 // returns an opened stream even if it fails; the caller must close it.
 func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := fmt.Errorf("no connection within Options.ConnectTimeout, %v", options.ConnectTimeout)
-	timer := time.AfterFunc(options.ConnectTimeout, func() { cancel(late) })
+	var opened atomic.Pointer[stream]
+	timer := time.AfterFunc(options.ConnectTimeout, func() {
+		if s := opened.Load(); s != nil {
+			s.endInput(ctx)
+		}
+		cancel(late)
+	})
 	defer timer.Stop()
 
 	options.Progress(Progress{Step: StepConnecting})
@@ -74,8 +109,12 @@ func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 		return nil, nil, errors.New("the Transport has opened nothing")
 	}
 	s := newStream(shell)
+	opened.Store(s)
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	c, err := greet(s, options, func() { timer.Reset(options.ConnectTimeout) })
+	if s.late.Load() {
+		cancel(late)
+	}
 	if !stop() || err != nil {
 		return nil, s, because(ctx, err)
 	}

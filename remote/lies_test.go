@@ -63,7 +63,7 @@ func TestLyingEvents(t *testing.T) {
 		"more output than in a frame": {"o\x00\x01\x00\x11", "malformed frame"},
 		"output without an offset":    {"o\x00\x00\x00\x0f123456789012345", "malformed frame"},
 		"a frame that is cut off":     {"m\x00\x00\x00\x10{", "cut off"},
-		"the end":                     {"", "EOF"},
+		"the end":                     {"", "the remote system has ended the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport, fars := farTransport(t)

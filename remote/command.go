@@ -267,8 +267,8 @@ func (p *commandProcess) abort() {
 	p.closing.Set()
 }
 
-// failure returns the reason why nothing can be read or written any more: the process's end and standard error. A
-// process that has closed its output is about to exit.
+// failure returns the reason why nothing can be read or written any more: the process's end and standard error. After
+// closing its output, a process is about to exit.
 func (p *commandProcess) failure(err error) error {
 	select {
 	case <-p.silent.Done():

@@ -73,8 +73,8 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// endInput ends the input of a shell that has not answered, and waits a little. A shell that reads all its input before
-// it runs the first line answers now, so that the error can say so.
+// endInput ends the input of a silent shell and waits a little. A shell that reads all its input before it runs the
+// first line answers now, so that the error can say so.
 func (s *stream) endInput(ctx context.Context) {
 	s.late.Store(true)
 	if c, ok := s.ReadWriteCloser.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {

@@ -30,8 +30,8 @@ func Strings(texts []Bytes) []string {
 	return strings
 }
 
-// Request is a message of a Runner. At most one of the pointers and Read is set. Without one, the request is a ping, and
-// is answered like the others.
+// Request is a message of a Runner. At most one of the pointers and Read is set. If none is, the request is a ping, and is
+// answered like the others.
 type Request struct {
 	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Close and Read.
 	ID uint64 `json:"id,omitempty"`

@@ -34,9 +34,9 @@ type window struct {
 	sent  int64
 	read  int64         // of sent
 	full  bool          // has been since the last measurement
-	least time.Duration // the shortest measured time: that of a link on which nothing waits
+	least time.Duration // the shortest measured time: the link was idle then
 
-	// The frame that is being measured ends at this byte of sent. If it is 0, the next frame will be measured.
+	// The measured frame ends at this byte of sent. If it is 0, the next frame will be measured.
 	end      int64
 	inFlight int64 // when it was sent, including itself
 	at       time.Time
@@ -58,7 +58,7 @@ func (w *window) most() int {
 	return int(w.frame)
 }
 
-// add counts a frame that is about to be written.
+// add counts a frame before its write.
 func (w *window) add(bytes int, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *window) add(bytes int, now time.Time) {
 	}
 }
 
-// remove takes the Runner's report that it has read this many bytes of all that were sent.
+// remove takes the Runner's report: the number of bytes that it has read since the start.
 func (w *window) remove(read uint64, now time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

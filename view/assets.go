@@ -62,13 +62,9 @@ func (v *View) serveBundle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	// The security headers of a page say nothing about these files, and would make up 1 % of it. A browser can show only
-	// the icon by itself, which needs nothing.
-	h.Del("Content-Security-Policy")
-	h.Del("Cross-Origin-Opener-Policy")
-	h.Del("Referrer-Policy") // these files name only files beside them
+	dropPageHeaders(h)
 	if strings.HasSuffix(file, ".svg") {
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'") // a browser can show it by itself
 	}
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Content-Type", typeOf(file)) // without Vary, because only a browser's own cache keeps it

@@ -161,3 +161,11 @@ func (v *View) setHeaders(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
+
+// dropPageHeaders removes the security headers of a page. They say nothing about a WebSocket or the files of the bundle,
+// which name only files beside them, and would make up 2 % of a page.
+func dropPageHeaders(h http.Header) {
+	h.Del("Content-Security-Policy")
+	h.Del("Cross-Origin-Opener-Policy")
+	h.Del("Referrer-Policy")
+}

@@ -88,6 +88,7 @@ func (v *View) overSocket(s *stream, w http.ResponseWriter, r *http.Request, can
 		http.Error(w, refusal, http.StatusForbidden)
 		return func() {}
 	}
+	dropPageHeaders(w.Header())
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // admitOrigin has checked it, also against Options.Origins
 	})

@@ -129,6 +129,7 @@ var inEach = []struct {
 	{"much output of a PTY is whole", testMuchOfPTY, true},
 	{"a PTY has an ordinary size and a whole border", testPTYBorder, true},
 	{"a jump does not flicker", testJump, false},
+	{"an element in a panel that was hidden fills its pane", testHiddenPanel, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -149,6 +150,7 @@ var inOthers = []string{
 	"screen readers find all lines and headings, and read new output out",
 	"the groups of a command fold",
 	"lines have times on demand",
+	"an element in a panel that was hidden fills its pane",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

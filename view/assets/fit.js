@@ -14,7 +14,7 @@ export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 // without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. font is
 // the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one.
 export function fit(xterm, pane, size, wrap, font) {
-  if (!cell(xterm) || !pane.clientHeight) return false
+  if (!pane.clientHeight || !cell(xterm).height) return false
   const frame = pane.firstChild
   if (!size) {
     const { width, height } = cell(xterm)
@@ -58,7 +58,7 @@ function resize(xterm, columns, rows) {
 // sizeOf returns the columns and rows of a PTY that fills a pane with a font size, or null while it is not visible.
 export function sizeOf(xterm, pane, font) {
   xterm.options.fontSize = font
-  if (!cell(xterm) || !pane.clientHeight) return null
+  if (!pane.clientHeight || !cell(xterm).height) return null
   const { width, height } = cell(xterm)
   return {
     columns: Math.min(maxSize, Math.max(20, Math.floor((pane.offsetWidth - scrollbarWidth) / width))),
@@ -68,9 +68,14 @@ export function sizeOf(xterm, pane, font) {
 
 const maxSize = 1000 // allowed by the server
 
-// cell returns the size of a character, or null while the terminal is not visible.
-function cell(xterm) {
-  const screen = xterm.element.querySelector('.xterm-screen')
-  if (!screen.offsetWidth) return null
-  return { width: screen.offsetWidth / xterm.cols, height: screen.offsetHeight / xterm.rows }
+// cell returns the size of a character. The screen's elements do not tell it: while a terminal is out of view, xterm.js
+// leaves them as they were. This uses internals of the vendored version 6.0.0, as measure does.
+export function cell(xterm) { return xterm._core._renderService.dimensions.css.cell }
+
+// measure measures characters again if appears says that the pane was hidden, where they have no width, or if xterm.js
+// has put it off until the terminal comes into view. It reports whether it has.
+export function measure(xterm, appears) {
+  const service = xterm._core._renderService, due = appears || service._isPaused
+  if (due) service.handleCharSizeChanged()
+  return due
 }

@@ -1,6 +1,7 @@
 // The numbers of lines, beside the screen. A line that wraps has one number. Only an anchor's number is kept: the others
 // are counted from it.
 import { bisect } from './bisect.js'
+import { cell } from './fit.js'
 import { markerAt } from './lines.js'
 
 export class Numbers {
@@ -137,8 +138,7 @@ export class Numbers {
   // fit gives the rows of the pane the height of the screen's rows.
   fit() {
     this.also?.fit()
-    const height = this.#xterm.element?.querySelector('.xterm-screen').getBoundingClientRect().height
-    if (height) this.#pane.style.lineHeight = `${height / this.#xterm.rows}px`
+    this.#pane.style.lineHeight = `${cell(this.#xterm).height}px`
   }
 }
 

@@ -1,6 +1,6 @@
 // The screen of a terminal: xterm.js in its pane, which shows the output of one src, and the numbers of its lines.
 import { Terminal } from './xterm/xterm.mjs'
-import { fit, fontSize } from './fit.js'
+import { fit, fontSize, measure } from './fit.js'
 import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
@@ -247,7 +247,9 @@ export class Screen {
     let top = active.viewportY
     while (active.getLine(top)?.isWrapped) top--
     const rest = active.viewportY - top, place = keeps && markerAt(this.xterm, top)
-    const narrow = fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
+    const fitted = () => fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
+    let narrow = fitted()
+    if (this.#visible && measure(this.xterm, appears)) narrow = fitted()
     this.#showCut()
     wrap.hidden = !narrow || screen.classList.contains('unused')
     // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.

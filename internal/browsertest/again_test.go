@@ -46,3 +46,19 @@ func testHiddenPanel(t *testing.T, b visitor) {
 	}
 	p.requireQuiet()
 }
+
+// A page from right to left leaves commands and output from left to right.
+func testRightToLeft(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"go": acptermtest.Print("ok ./...\n", 0)}), nil)
+	v.create(t, "go", "test", "-v", "./...")
+	p := b.visit(t, host(t, "<style>html, acp-terminal { direction: rtl }</style>", v))
+	p.until(`part('.command').textContent === 'go test -v ./...' && el.text === 'ok ./...\n' && part('.xterm-rows').innerText.includes('ok')`)
+	places := eval[[]float64](p, `(() => {
+		const text = part('.command').firstChild, range = document.createRange()
+		return [...text.data].map((_, i) => (range.setStart(text, i), range.setEnd(text, i + 1), range.getBoundingClientRect().left))
+	})()`)
+	require.IsIncreasing(t, places, "the command's characters")
+	require.Equal(t, []string{"ltr"}, eval[[]string](p,
+		`[...new Set([...el.shadowRoot.querySelectorAll('.box, .box *')].map(node => getComputedStyle(node).direction))]`))
+	p.requireQuiet()
+}

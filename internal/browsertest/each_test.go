@@ -130,6 +130,7 @@ var inEach = []struct {
 	{"a PTY has an ordinary size and a whole border", testPTYBorder, true},
 	{"a jump does not flicker", testJump, false},
 	{"an element in a panel that was hidden fills its pane", testHiddenPanel, false},
+	{"a page from right to left leaves the text from left to right", testRightToLeft, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -151,6 +152,7 @@ var inOthers = []string{
 	"the groups of a command fold",
 	"lines have times on demand",
 	"an element in a panel that was hidden fills its pane",
+	"a page from right to left leaves the text from left to right",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

@@ -3,6 +3,7 @@ package browsertest
 // More small things that were wrong once: in hidden panels, in pages from right to left, and while output is read again.
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,5 +61,47 @@ func testRightToLeft(t *testing.T, b visitor) {
 	require.IsIncreasing(t, places, "the command's characters")
 	require.Equal(t, []string{"ltr"}, eval[[]string](p,
 		`[...new Set([...el.shadowRoot.querySelectorAll('.box, .box *')].map(node => getComputedStyle(node).direction))]`))
+	p.requireQuiet()
+}
+
+// Signs of errors, in the forms of common programs, and lines of ordinary output that are like them.
+func testErrorSigns(t *testing.T, b visitor) {
+	signs := []string{
+		"src/a.ts(3,7): error TS2322: Type 'string' is not assignable", "src/a.ts:3:7 - error TS2322: Type", "error TS5023: Unknown option",
+		"error CS1002: ; expected", "Program.cs(5,10): error CS1002: ; expected [/src/app.csproj]", "MSBUILD : error MSB1009: no such project",
+		"LINK : fatal error LNK1104: cannot open file", "main.cpp(12): error C2065: 'x': undeclared identifier",
+		"sh: 1: x: not found", "/bin/sh: 1: x: not found", "./run: 3: x: not found", "-ash: x: not found", "zsh: command not found: x",
+		"bash: line 1: x: command not found", "'x' is not recognized as an internal or external command,", "sh: 1: ./x: Permission denied",
+		"cat: x: No such file or directory", "  3:7  error  'x' is not defined  no-undef", "[ERROR] COMPILATION ERROR :",
+		"FAILURE: Build failed with an exception.", "CMake Error at CMakeLists.txt:3 (find_package):", "E       assert 1 == 2",
+		"thread 'main' panicked at src/main.rs:2:5:", "main.c:(.text+0x5): undefined reference to `f'", "make: *** No rule to make target 'x'.",
+		"./main.go:3:2: undefined: x", "./main.go:3:2: declared and not used: x", `a.go:3:8: "os" imported and not used`,
+		"vet: ./a.go:3:2: undefined: x", "panic: no", "error[E0308]: mismatched types", "--- FAIL: TestPay (0.00s)",
+	}
+	ordinary := []string{
+		"0 errors", "no error TS2322: found", "found 0 errors in 3 files", "error handling of TS2322: done", "error codes: none",
+		"test.ts(3,7): warning TS6133: unused", "  3:7  warning  unexpected console  no-console", "checking for gcc... not found",
+		"	libfoo.so => not found", "GET /x 404 not found", "page not found", "./x.go:5:6: can inline main", "x.go:3:2: log of undefined: y",
+		"the value is undefined: fine", "permission denied is tested", "E2E tests", "EXPECTED", "ok  	shop	0.1s", "12:30 error rates are low",
+		"imported and not used", "12 rules, no rule failed to load",
+	}
+	v := serve(t, made(t, acptermtest.Commands{
+		"tsc": acptermtest.Print("one\n"+signs[0]+"\n", 2), "csc": acptermtest.Print("one\n"+signs[3]+"\n", 1), "sh": acptermtest.Print("one\n"+signs[8]+"\n", 127),
+	}), nil)
+	p := b.visit(t, v.url)
+	which := func(lines []string, told bool) (found []string) { // pytest writes "FAILURES" before its lines
+		encoded, err := json.Marshal(lines)
+		require.NoError(t, err)
+		return eval[[]string](p, fmt.Sprintf(`import(new URL('assets/firsterror.js', location)).then(({ isError, mayTell }) =>
+			%s.filter(line => (isError(line) && (!%t || mayTell.test(line) || line.startsWith('E '))) === %[2]t))`, encoded, told))
+	}
+	require.Equal(t, signs, which(signs, true))
+	require.Equal(t, ordinary, which(ordinary, false))
+	for command, sign := range map[string]string{"tsc": signs[0], "csc": signs[3], "sh": signs[8]} {
+		eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(v.create(t, command))))
+		p.until(fmt.Sprintf(`part('.command').textContent === %q && part('.state').textContent.startsWith('exit') && visible(part('.first-error'))`, command))
+		eval[bool](p, `(part('.first-error').click(), true)`)
+		p.until(fmt.Sprintf(`%s === %q`, marked, sign))
+	}
 	p.requireQuiet()
 }

@@ -131,6 +131,7 @@ var inEach = []struct {
 	{"a jump does not flicker", testJump, false},
 	{"an element in a panel that was hidden fills its pane", testHiddenPanel, false},
 	{"a page from right to left leaves the text from left to right", testRightToLeft, false},
+	{"common forms of errors are found, and ordinary lines are not", testErrorSigns, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -153,6 +154,7 @@ var inOthers = []string{
 	"lines have times on demand",
 	"an element in a panel that was hidden fills its pane",
 	"a page from right to left leaves the text from left to right",
+	"common forms of errors are found, and ordinary lines are not",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

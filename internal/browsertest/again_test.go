@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/stretchr/testify/require"
 )
@@ -104,4 +105,31 @@ func testErrorSigns(t *testing.T, b visitor) {
 		p.until(fmt.Sprintf(`%s === %q`, marked, sign))
 	}
 	p.requireQuiet()
+}
+
+// Control F on the page of one terminal opens its find bar before a click. Without output, the key is the browser's.
+func testFindFirst(t *testing.T, b visitor) {
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"make": acptermtest.Print("made\n", 0), "rm": acptermtest.Block}, Policy: policyFunc(denyRemovals),
+	})
+	v := serve(t, m, nil)
+	press := func(p tab, control bool) bool { // reports whether the page has used the key
+		return eval[bool](p, fmt.Sprintf(`!(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown',
+			{ key: 'f', ctrlKey: %t, bubbles: true, composed: true, cancelable: true }))`, control))
+	}
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.until(`el.text === 'made\n'`)
+	require.False(t, press(p, false))
+	require.False(t, eval[bool](p, `visible(part('.find'))`))
+	require.True(t, press(p, true), "the page uses Control F")
+	p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
+	p.requireQuiet()
+	p.end()
+
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	p = b.visit(t, v.url)
+	p.until(`part('.state').textContent === 'denied'`)
+	require.False(t, press(p, true), "the browser can use it")
+	require.False(t, eval[bool](p, `visible(part('.find'))`))
 }

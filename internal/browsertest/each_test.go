@@ -132,6 +132,7 @@ var inEach = []struct {
 	{"an element in a panel that was hidden fills its pane", testHiddenPanel, false},
 	{"a page from right to left leaves the text from left to right", testRightToLeft, false},
 	{"common forms of errors are found, and ordinary lines are not", testErrorSigns, false},
+	{"Control F finds before a click", testFindFirst, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -155,6 +156,7 @@ var inOthers = []string{
 	"an element in a panel that was hidden fills its pane",
 	"a page from right to left leaves the text from left to right",
 	"common forms of errors are found, and ordinary lines are not",
+	"Control F finds before a click",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

@@ -92,8 +92,11 @@ class AcpTerminal extends HTMLElement {
     if (this.row?.number === number && this.row.session !== session) this.#showStatus(this.#header.now, this.row)
   }
 
+  // openFind opens the find bar, if there is output to find in. It reports whether there is.
   openFind() {
-    if (this.#parts && !this.#parts.findButton.hidden) this.#find.toggle(true)
+    const can = !!this.#parts && !this.#parts.findButton.hidden
+    if (can) this.#find.toggle(true)
+    return can
   }
 
   // stop asks the command to end. A second call before its end kills it.

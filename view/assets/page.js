@@ -2,6 +2,7 @@
 // may follow: "#key:L120".
 import './acp-terminal.js'
 import { Filter } from './filter.js'
+import { onFindKey } from './findkey.js'
 import { follow } from './stream.js'
 import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
 
@@ -61,11 +62,8 @@ function applyFilter() { filter.apply(rows, items, groups.values()) }
 
 // onKey opens the search from anywhere on the page, and moves in the list.
 function onKey(event) {
+  onFindKey(event, shown)
   if (event.defaultPrevented || event.altKey || event.shiftKey) return
-  if (event.key.toLowerCase() === 'f' && (event.ctrlKey || event.metaKey) && shown?.checkVisibility()) {
-    event.preventDefault()
-    shown.openFind()
-  }
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   const links = [...part('list').querySelectorAll('li:not([hidden]) > a')]
   const at = links.indexOf(document.activeElement)

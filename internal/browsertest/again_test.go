@@ -133,3 +133,59 @@ func testFindFirst(t *testing.T, b visitor) {
 	require.False(t, press(p, true), "the browser can use it")
 	require.False(t, eval[bool](p, `visible(part('.find'))`))
 }
+
+// Opening Find leaves a match in view where it is, or scrolls by what the bar takes.
+func testFindInPlace(t *testing.T, b visitor) {
+	var lines strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&lines, "line-%d.\n", i)
+	}
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(lines.String(), 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.until(`el.row?.ended && el.text.endsWith('line-299.\n') && part('.xterm-rows').innerText.includes('line-299.')`)
+	press := func(keys ...string) {
+		for _, key := range keys {
+			eval[bool](p, fmt.Sprintf(`part('.xterm textarea').dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true, cancelable: true })) || true`, key))
+		}
+		eval[bool](p, frames)
+	}
+	const first, count = `Number(part('.xterm-rows').firstChild.textContent.match(/\d+/)[0])`, `part('.xterm-rows').childElementCount`
+	const inView = `(() => {
+		const mark = part('.match.active').getBoundingClientRect(), screen = part('.xterm-screen').getBoundingClientRect()
+		return mark.top > screen.top - 2 && mark.bottom < screen.bottom + 2
+	})()`
+	open := func(text string) {
+		eval[bool](p, fmt.Sprintf(`(part('.find input').value = %q, el.openFind(), true)`, text))
+		p.until(`part('.count').textContent === '1 of 1' && ` + inView)
+		eval[bool](p, frames)
+		require.True(t, eval[bool](p, inView), text)
+	}
+	press("Home", "PageDown", "PageDown", "PageDown", "ArrowUp")
+	top := eval[int](p, first)
+	require.Greater(t, top, 30)
+
+	rows := eval[int](p, count)
+	eval[bool](p, `(el.openFind(), true)`)
+	p.until(fmt.Sprintf(`%s < %d`, count, rows))
+	eval[bool](p, fmt.Sprintf(`(part('.find input').value = 'line-%d.', part('.find input').dispatchEvent(new Event('input')))`, top))
+	p.until(`part('.count').textContent === '1 of 1' && ` + inView)
+	require.Equal(t, top, eval[int](p, first), "the match in the top row")
+	shut := func() {
+		rows := eval[int](p, count)
+		eval[bool](p, `(part('.find [aria-label=Close]').click(), true)`)
+		p.until(fmt.Sprintf(`!visible(part('.find')) && %s > %d`, count, rows))
+	}
+	shut()
+	open(fmt.Sprintf("line-%d.", top)) // from before
+	require.Equal(t, top, eval[int](p, first), "the match in the top row")
+	shut()
+	open(fmt.Sprintf("line-%d.", top+eval[int](p, count)-1))
+	require.InDelta(t, top, eval[int](p, first), 5, "the match in the last row")
+	shut()
+	press("End")
+	p.until(`el.following`)
+	top = eval[int](p, first)
+	open(fmt.Sprintf("line-%d.", top))
+	require.InDelta(t, top, eval[int](p, first), 5, "the match in the top row, at the end")
+	p.requireQuiet()
+}

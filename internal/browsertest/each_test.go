@@ -133,6 +133,7 @@ var inEach = []struct {
 	{"a page from right to left leaves the text from left to right", testRightToLeft, false},
 	{"common forms of errors are found, and ordinary lines are not", testErrorSigns, false},
 	{"Control F finds before a click", testFindFirst, false},
+	{"opening Find leaves a match in view", testFindInPlace, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -157,6 +158,7 @@ var inOthers = []string{
 	"a page from right to left leaves the text from left to right",
 	"common forms of errors are found, and ordinary lines are not",
 	"Control F finds before a click",
+	"opening Find leaves a match in view",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

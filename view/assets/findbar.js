@@ -97,6 +97,7 @@ export class FindBar {
     p.findBar.hidden = !show
     p.findButton.setAttribute('aria-expanded', show)
     if (show) {
+      this.#screen.fit() // before a match in view is looked for
       p.findText.select()
       p.findText.focus()
       if (p.findText.value) this.find(p.findText.value, false, true)

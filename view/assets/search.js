@@ -108,13 +108,13 @@ export class Search {
     this.#scan()
   }
 
-  // show makes a match the active one, and scrolls to it.
+  // show makes a match the active one. It scrolls to one out of view: a little, or else to the middle.
   show(index) {
     this.#activate(index)
     const { y } = this.#matches[index]
-    const { viewportY } = this.#xterm.buffer.active
-    const at = y - viewportY
-    if (at < 1 || at > this.#xterm.rows - 2) this.#xterm.scrollToLine(Math.max(0, y - Math.floor(this.#xterm.rows / 2)))
+    const { rows, buffer: { active: { viewportY } } } = this.#xterm
+    const by = Math.min(0, y - viewportY) + Math.max(0, y - viewportY - rows + 1) // rows out of view
+    if (by) this.#xterm.scrollToLine(Math.abs(by) < rows / 4 ? viewportY + by : Math.max(0, y - Math.floor(rows / 2)))
     this.#draw()
   }
 

@@ -189,3 +189,65 @@ func testFindInPlace(t *testing.T, b visitor) {
 	require.InDelta(t, top, eval[int](p, first), 5, "the match in the top row, at the end")
 	p.requireQuiet()
 }
+
+// holdSockets makes new sockets wait in window.held, which has a function for each that connects it.
+const holdSockets = `(() => {
+	const Real = WebSocket
+	window.held = []
+	window.WebSocket = class {
+		static CONNECTING = 0
+		static OPEN = 1
+		constructor(address) {
+			held.push(() => {
+				this.real = new Real(address)
+				for (const name of ['onopen', 'onclose', 'onmessage']) this.real[name] = event => this[name]?.(event)
+			})
+		}
+		get readyState() { return this.real?.readyState ?? 0 }
+		send(text) { this.real.send(text) }
+		close() { this.real?.close() }
+	}
+	return true
+})()`
+
+// A copy is of all output also while a fold has it read again, and if it began before.
+func testCopyWhileFolding(t *testing.T, b visitor) {
+	const output = "begin\n::group::Install\nnpm ci\n::endgroup::\nend\n"
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(output, 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.until(`el.row?.ended && el.text === 'begin\n▾ Install\nnpm ci\nend\n' && ` + headingOf("Install"))
+	eval[bool](p, catchCopies)
+	eval[bool](p, holdSockets)
+	whole := func(when string) {
+		t.Helper()
+		p.until(`copied !== null || part('.note').textContent !== ''`)
+		require.Equal(t, "Copied the output", eval[string](p, `part('.note').textContent`), when)
+		require.Equal(t, output, eval[string](p, `copied`), when)
+		eval[bool](p, `(copied = null, part('.note').textContent = '', true)`)
+	}
+	release := func(text string) {
+		eval[bool](p, `(held.splice(0).forEach(connect => connect()), true)`)
+		p.until(fmt.Sprintf(`el.text === %q && %s`, text, headingOf("Install")))
+	}
+	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Install")))
+	p.until(`held.length > 0`)
+	eval[bool](p, `el.copy().then(() => true)`)
+	whole("while the output is read again")
+	release("begin\n▸ Install\nend\n")
+
+	eval[bool](p, fmt.Sprintf(`(() => { // the answer to the copy's request arrives after the fold
+		const real = fetch, read = new Promise(resolve => { window.respond = resolve })
+		window.fetch = async (url, options) => {
+			if (String(url).includes('/text')) await read
+			return real(url, options)
+		}
+		el.copy();
+		%s.click()
+		return true
+	})()`, headingOf("Install")))
+	p.until(`held.length > 0`)
+	eval[bool](p, `(respond(), true)`)
+	whole("begun before")
+	release("begin\n▾ Install\nnpm ci\nend\n")
+	p.requireQuiet()
+}

@@ -134,6 +134,7 @@ var inEach = []struct {
 	{"common forms of errors are found, and ordinary lines are not", testErrorSigns, false},
 	{"Control F finds before a click", testFindFirst, false},
 	{"opening Find leaves a match in view", testFindInPlace, false},
+	{"a copy while a group folds is whole", testCopyWhileFolding, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -159,6 +160,7 @@ var inOthers = []string{
 	"common forms of errors are found, and ordinary lines are not",
 	"Control F finds before a click",
 	"opening Find leaves a match in view",
+	"a copy while a group folds is whole",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

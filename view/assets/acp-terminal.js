@@ -135,7 +135,7 @@ class AcpTerminal extends HTMLElement {
         this.#connect(true)
         return this.#live.loaded
       },
-      loaded: () => this.#live.loaded, folds: () => this.#live.folds, times: () => this.#live.times,
+      loaded: () => this.#live.loaded, complete: () => this.#live.complete, folds: () => this.#live.folds, times: () => this.#live.times,
       shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), keepSize: () => this.#input.keepSize(),
       pick: number => {
         if (number) this.setAttribute('line', number)

@@ -25,25 +25,37 @@ export class Copying {
   }
 
   // asWritten means that the screen has all retained output as the command wrote it.
-  get #asWritten() { return !this.#reading.partial && !this.#host.folds()?.any }
+  get #asWritten() { return this.#host.complete() && !this.#reading.partial && !this.#host.folds()?.any }
+
+  // all resolves to all retained output. A fold meanwhile reads the output again, with another signal.
+  async #all(src = this.#host.src()) {
+    const signal = this.#host.signal()
+    try {
+      const seeker = await this.#reading.seeker()
+      return (await seeker.read(signal)).plain
+    } catch (error) {
+      if (!signal.aborted || src !== this.#host.src()) throw error
+      return this.#all(src)
+    }
+  }
 
   // copy copies the selection, or else all retained output, to the clipboard.
   async copy() {
-    const signal = this.#host.signal()
     const selected = this.#screen.selected()
-    if (!selected && !this.#host.row()?.bytes) return this.#host.say('There is no output to copy.', signal)
-    await this.#copy(selected || (this.#asWritten ? this.#screen.text : this.#reading.seeker().then(seeker => seeker.read(signal)).then(history => history.plain)), 'the output')
+    if (!selected && !this.#host.row()?.bytes) return this.#host.say('There is no output to copy.')
+    await this.#copy(selected || (this.#asWritten ? this.#screen.text : this.#all()), 'the output')
   }
 
   async #copy(text, what) {
-    const signal = this.#host.signal()
-    if (!text) return this.#host.say(`There is nothing to copy: ${what} is empty.`, signal)
+    const src = this.#host.src()
+    const say = (text, brief) => { if (src === this.#host.src()) this.#host.say(text, null, brief) }
+    if (!text) return say(`There is nothing to copy: ${what} is empty.`)
     try {
       await copyText(text)
-      this.#host.say(`Copied ${what}`, signal, true)
+      say(`Copied ${what}`, true)
     } catch (error) {
       const lost = error.name === 'TypeError' // thrown by fetch
-      this.#host.say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
+      say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying')
     }
   }
 

@@ -35,6 +35,9 @@ export class Live {
   // loaded resolves when the screen has the output that existed at first.
   get loaded() { return this.#loaded.promise }
 
+  // complete means that the screen has that output.
+  get complete() { return !!this.#loaded.done }
+
   // expect says how many bytes of output exist.
   expect(size) {
     this.#toLoad ||= size

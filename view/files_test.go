@@ -125,7 +125,8 @@ func TestPageHasItsFirstEvents(t *testing.T) {
 	require.Contains(t, first("").Output, `\u003c/script\u003e is text\n`)
 }
 
-// The text contains all retained output, and says how much is missing.
+// The text contains all retained output as the command wrote it, and says how much is missing. Its valid form has the
+// characters that the page shows for invalid bytes.
 func TestTextOfATerminal(t *testing.T) {
 	var written strings.Builder
 	for i := range 100_000 {
@@ -137,31 +138,35 @@ func TestTextOfATerminal(t *testing.T) {
 		Runner:   acptermtest.Commands{"count": acptermtest.Print(written.String(), 0), "nothing": acptermtest.Print("", 0)},
 	})
 	v := newViewer(t, m, view.Options{})
-	text := func(command string, limit uint64) (*http.Response, string) {
+	text := func(command string, limit uint64, form string) (*http.Response, string) {
 		terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 			SessionID: "s", Command: command, OutputByteLimit: &limit,
 		}, nil)
 		require.NoError(t, err)
 		<-terminal.Done()
 		path := strings.TrimPrefix(v.view.TerminalPath("s", terminal.ID()), v.view.Path())
-		response := v.request("GET", path+"/text", nil)
+		response := v.request("GET", path+form, nil)
 		body, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		return response, string(body)
 	}
-	response, got := text("count", 16<<20)
-	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, "text/plain; charset=utf-8", response.Header.Get("Content-Type"))
-	require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
-	whole := strings.ToValidUTF8(strings.ReplaceAll(written.String(), "\xff", "\ufffd"), "\ufffd\ufffd")
-	require.True(t, whole == got, "%d bytes in place of %d", len(got), len(whole))
+	valid := strings.ToValidUTF8(strings.ReplaceAll(written.String(), "\xff", "\ufffd"), "\ufffd\ufffd")
+	for i, form := range []string{"/text", "/text/valid"} {
+		whole := []string{written.String(), valid}[i]
+		response, got := text("count", 16<<20, form)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, "text/plain; charset=utf-8", response.Header.Get("Content-Type"))
+		require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+		require.True(t, whole == got, "%s: %d bytes in place of %d", form, len(got), len(whole))
 
-	_, got = text("count", 1000)
-	require.Regexp(t, `^\[\d+ bytes before this are not kept\]\n`, got)
-	_, end, _ := strings.Cut(got, "\n")
-	require.True(t, strings.HasSuffix(whole, end))
-	require.Greater(t, len(end), 900)
-	_, got = text("nothing", 1000)
-	require.Empty(t, got)
+		_, got = text("count", 1000, form)
+		require.Regexp(t, `^\[\d+ bytes before this are not kept\]\n`, got)
+		_, end, _ := strings.Cut(got, "\n")
+		require.True(t, strings.HasSuffix(whole, end))
+		require.Greater(t, len(end), 900)
+		_, got = text("nothing", 1000, form)
+		require.Empty(t, got)
+	}
 	require.Equal(t, http.StatusNotFound, v.request("GET", "terminals/none/text", nil).StatusCode)
 }

@@ -14,25 +14,33 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// serveText sends the output so far, and ends. For a terminal with a PTY, it sends the same text that an agent reads.
-func (v *View) serveText(w http.ResponseWriter, r *http.Request) {
-	e, terminal := v.find(r)
-	if e == nil || terminal == nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Disposition", `inline; filename="output.txt"`)
-	out := &deadlined{w, http.NewResponseController(w)}
-	if terminal.HasPTY() {
-		io.WriteString(out, terminal.Output().Output)
-		return
-	}
-	ctx, cancel := v.streamContext(r)
-	defer cancel()
-	for chunk := range soFar(ctx, terminal, 0) {
-		if writeChunk(out, chunk) != nil {
+// asWritten and asValid are the texts of a chunk: for the user, and for the page, which has to show the same characters as
+// from the stream. A browser would decode invalid bytes differently.
+func asWritten(c acpterm.Chunk) string { return c.Raw }
+func asValid(c acpterm.Chunk) string   { return c.Text }
+
+// serveText returns a handler that sends the output so far, and ends. For a terminal with a PTY, it sends the same text
+// that an agent reads. The charset tells a browser how to show the output; it shows U+FFFD for other bytes.
+func (v *View) serveText(textOf func(acpterm.Chunk) string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		e, terminal := v.find(r)
+		if e == nil || terminal == nil {
+			http.NotFound(w, r)
 			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Content-Disposition", `inline; filename="output.txt"`)
+		out := &deadlined{w, http.NewResponseController(w)}
+		if terminal.HasPTY() {
+			io.WriteString(out, terminal.Output().Output)
+			return
+		}
+		ctx, cancel := v.streamContext(r)
+		defer cancel()
+		for chunk := range soFar(ctx, terminal, 0) {
+			if writeChunk(out, chunk.Missed, textOf(chunk)) != nil {
+				return
+			}
 		}
 	}
 }
@@ -63,13 +71,13 @@ func soFar(ctx context.Context, t *acpterm.Terminal, from int64) iter.Seq[acpter
 	}
 }
 
-func writeChunk(w io.Writer, c acpterm.Chunk) error {
-	if c.Missed > 0 {
-		if _, err := fmt.Fprintf(w, "[%d bytes before this are not kept]\n", c.Missed); err != nil {
+func writeChunk(w io.Writer, missed int64, text string) error {
+	if missed > 0 {
+		if _, err := fmt.Fprintf(w, "[%d bytes before this are not kept]\n", missed); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(w, c.Text)
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -135,6 +135,7 @@ var inEach = []struct {
 	{"Control F finds before a click", testFindFirst, false},
 	{"opening Find leaves a match in view", testFindInPlace, false},
 	{"a copy while a group folds is whole", testCopyWhileFolding, false},
+	{"open as text has the bytes as written", testBytesAsWritten, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -161,6 +162,7 @@ var inOthers = []string{
 	"Control F finds before a click",
 	"opening Find leaves a match in view",
 	"a copy while a group folds is whole",
+	"open as text has the bytes as written",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

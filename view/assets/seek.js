@@ -100,7 +100,7 @@ export class Seeker {
     if (this.#history?.size !== size) {
       const xterm = this.#screen.make(this.#screen.xterm.cols)
       const first = this.#host.row()?.dropped ? 0 : 1 // the text begins with a note about what is dropped
-      const all = History.read(`${this.#host.src()}/text`, xterm, signal, first).finally(() => xterm.dispose())
+      const all = History.read(`${this.#host.src()}/text/valid`, xterm, signal, first).finally(() => xterm.dispose())
       this.#history = { size, all }
       all.catch(() => { if (this.#history?.all === all) this.#history = null })
     }

@@ -8,13 +8,16 @@ const scrollbarWidth = 14
 const minFontSize = 9
 const maxFontSize = 15
 
+// isVisible reports whether a pane has room. A screen is not fitted to a panel that is folded to no width.
+export const isVisible = pane => pane.clientWidth > 0 && pane.clientHeight > 0
+
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
 // without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. font is
 // the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one.
 export function fit(xterm, pane, size, wrap, font) {
-  if (!pane.clientHeight || !cell(xterm).height) return false
+  if (!isVisible(pane) || !cell(xterm).height) return false
   const frame = pane.firstChild
   if (!size) {
     const { width, height } = cell(xterm)
@@ -58,7 +61,7 @@ function resize(xterm, columns, rows) {
 // sizeOf returns the columns and rows of a PTY that fills a pane with a font size, or null while it is not visible.
 export function sizeOf(xterm, pane, font) {
   xterm.options.fontSize = font
-  if (!pane.clientHeight || !cell(xterm).height) return null
+  if (!isVisible(pane) || !cell(xterm).height) return null
   const { width, height } = cell(xterm)
   return {
     columns: Math.min(maxSize, Math.max(20, Math.floor((pane.offsetWidth - scrollbarWidth) / width))),
@@ -72,10 +75,11 @@ const maxSize = 1000 // allowed by the server
 // leaves them as they were. This uses internals of the vendored version 6.0.0, as measure does.
 export function cell(xterm) { return xterm._core._renderService.dimensions.css.cell }
 
-// measure measures characters again if appears says that the pane was hidden, where they have no width, or if xterm.js
-// has put it off until the terminal comes into view. It reports whether it has.
-export function measure(xterm, appears) {
-  const service = xterm._core._renderService, due = appears || service._isPaused
+// measure measures characters again if the terminal has changed: it appears, and in a hidden pane they have no width; or
+// it has other columns, to which their width is rounded. xterm.js also puts it off until the terminal comes into view.
+// measure reports whether it has.
+export function measure(xterm, changed) {
+  const service = xterm._core._renderService, due = changed || service._isPaused
   if (due) service.handleCharSizeChanged()
   return due
 }

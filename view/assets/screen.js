@@ -1,6 +1,6 @@
 // The screen of a terminal: xterm.js in its pane, which shows the output of one src, and the numbers of its lines.
 import { Terminal } from './xterm/xterm.mjs'
-import { fit, fontSize, measure } from './fit.js'
+import { fit, fontSize, isVisible, measure } from './fit.js'
 import { makeInert } from './inert.js'
 import { markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
@@ -239,8 +239,8 @@ export class Screen {
     if (!this.xterm?.element) return
     const { following } = this
     const { screen, wrap } = this.#parts
-    const appears = !this.#visible && screen.clientHeight > 0
-    this.#visible = screen.clientHeight > 0
+    const appears = !this.#visible && isVisible(screen)
+    this.#visible = isVisible(screen)
     const font = this.#host.keepSize()
     const selection = this.xterm.getSelectionPosition(), { cols, buffer: { active } } = this.xterm
     const keeps = !following || this.#host.shown()
@@ -249,7 +249,7 @@ export class Screen {
     const rest = active.viewportY - top, place = keeps && markerAt(this.xterm, top)
     const fitted = () => fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
     let narrow = fitted()
-    if (this.#visible && measure(this.xterm, appears)) narrow = fitted()
+    if (this.#visible && measure(this.xterm, appears || this.xterm.cols !== cols)) narrow = fitted()
     this.#showCut()
     wrap.hidden = !narrow || screen.classList.contains('unused')
     // xterm.js clears the selection, and Control C would then interrupt the command instead of copying.

@@ -97,8 +97,8 @@
 // The memory used by a page does not grow with the output, because the page's screen holds only the last 10,000 lines.
 // If the user scrolls or searches past these lines, or copies without having selected anything, the page fetches all of
 // the retained output and displays it in parts of about 10,000 lines each. Open as text, in the menu More, opens all of
-// the retained output as plain text, exactly as it was written by the command, including any bytes that are not valid
-// UTF-8, or, if the terminal has a PTY, as an agent reads it.
+// the retained output as plain text, exactly as it was written by the command, with any invalid UTF-8, or, if the
+// terminal has a PTY, as an agent reads it.
 //
 // # Lines
 //

@@ -97,7 +97,7 @@ func (m *Manager) attach(
 	return t, nil
 }
 
-// registerInRoom is register. If a quota is full, it releases attached terminals that have ended to make room.
+// registerInRoom is register. If a quota is full, it releases ended attached terminals to make room.
 func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 	for {
 		spare, err := m.register(t, s)
@@ -176,7 +176,7 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 }
 
 // Exit reports that the command exited with the given code or was terminated by a signal such as "SIGTERM". Either may
-// be nil if unknown, and a signal that is not a name (at most 32 letters, digits, "+", "-" and "_") counts as nil. Only
+// be nil if unknown, and a signal other than a name (at most 32 letters, digits, "+", "-" and "_") counts as nil. Only
 // the first call has any effect, unless both arguments were nil. If the code does not fit in a uint32, such as a
 // negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
 func (a *Attached) Exit(code *int64, signal *string) {

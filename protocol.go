@@ -171,7 +171,7 @@ func (s TerminalExitStatus) clone() TerminalExitStatus {
 func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
 
 // String returns the exit status in human-readable form, such as "exit code 1", "signal SIGTERM" or "not known". The
-// text is one line of printable ASCII, whatever Signal contains: a signal that is not a name is cut and quoted.
+// text is one line of printable ASCII, whatever Signal contains: any other signal is cut and quoted.
 func (s TerminalExitStatus) String() string {
 	switch {
 	case s.Signal != nil && isSignalName(*s.Signal):

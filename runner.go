@@ -36,7 +36,7 @@ type Runner interface {
 	Base(ctx context.Context) (Base, error)
 
 	// RealDir resolves the symbolic links in the absolute path of a directory, for example one of a session's Roots. If
-	// there is no such directory, or the path is a file, it returns ErrInvalidParams with a Reason.
+	// the directory does not exist, or the path is a file, it returns ErrInvalidParams with a Reason.
 	RealDir(ctx context.Context, dir string) (string, error)
 
 	// LookPath looks up the program c.Args[0] in the same way as starting c would, using the PATH in c.Env and the

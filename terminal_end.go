@@ -271,7 +271,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.finished.Set()
 }
 
-// endedByKind has the causes of ends that are not known.
+// endedByKind has the causes of unknown ends.
 var endedByKind = map[Kind]EndedBy{ErrConnectionLost: EndedByLostConnection, ErrAgentGone: EndedByAgentGone}
 
 // endNotSeen returns the error of Wait if the end could not be seen.

@@ -109,7 +109,7 @@ func (l *Lines) Read() (Message, error) {
 	}
 }
 
-// chunkSize is the length in bytes from which a line is read in chunks, and joined at its end. A slice that grows would
+// chunkSize is the size in bytes of the chunks of a longer line, which are joined at its end. A growing slice would
 // need several times the memory.
 const chunkSize = 1 << 20
 
@@ -152,7 +152,7 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 			err = io.EOF
 		}
 		if chunks != nil {
-			l.line = slices.Concat(append(chunks, l.line)...)
+			l.line = bytes.Join(append(chunks, l.line), nil)
 		}
 		return l.line, size, err
 	}

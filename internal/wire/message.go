@@ -6,7 +6,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -144,7 +143,7 @@ func parseRequest(line []byte, m *members) (Message, *Fault) {
 			return Message{}, faultID
 		}
 		if substitute != nil {
-			message.Line = slices.Concat(line[:m[memberID].from], substitute, line[m[memberID].to:])
+			message.Line = bytes.Join([][]byte{line[:m[memberID].from], line[m[memberID].to:]}, substitute)
 		}
 		message.ID = id
 	}

@@ -33,8 +33,7 @@ type contents struct {
 }
 
 // A Verifier reads the contents of programs and compares them later. Sizes and times alone do not suffice, because a
-// change through an existing memory mapping affects neither. Use NewVerifier to create a Verifier. Its methods may be
-// called concurrently.
+// change through an existing memory mapping affects neither. NewVerifier makes one, which is safe for concurrent use.
 type Verifier struct {
 	reads chan struct{} // has one element for each read in progress
 }
@@ -63,8 +62,7 @@ func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents,
 	return all, unverified, nil
 }
 
-// Unchanged reports whether the files are still the same, with the same contents. It returns the context's cause if
-// ctx is done.
+// Unchanged reports whether the files and their contents are the same. It returns the context's cause if ctx is done.
 func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 	if all == nil {
 		return true, nil

@@ -26,8 +26,7 @@ func (c *common) Resize(size Size) error {
 }
 
 // Write sends keyboard input to the command's PTY. It blocks while the programs do not read and the system's buffer is
-// full, at most until the command exits. It returns ErrNoPTY if the command has no PTY, and os.ErrClosed after
-// the exit.
+// full, at most until the command exits. It returns ErrNoPTY without a PTY, and os.ErrClosed after the exit.
 func (c *common) Write(p []byte) (int, error) {
 	if c.pty == nil {
 		return 0, ErrNoPTY

@@ -3,8 +3,7 @@
 package proc
 
 // This file implements a PTY on Unix, as a pair of descriptors. The slave is the command's standard input, output and
-// error, and its controlling terminal. The command's output can be read from the master, and keyboard input is written
-// to it.
+// error, and its controlling terminal. The command's output is read from the master, and keyboard input written to it.
 
 import (
 	"errors"

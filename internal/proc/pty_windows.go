@@ -143,8 +143,7 @@ func startStrings(path string, args []string, attr *syscall.ProcAttr) (program, 
 }
 
 // environmentBlock returns an environment in the form of CreateProcess: sorted by name without regard to case, each
-// variable terminated by a NUL, and the whole block by another one. The names of the drives' directories ("=C:") are
-// empty, and so come first.
+// variable terminated by a NUL, and the whole block by another one. The drives' directories ("=C:") come first.
 func environmentBlock(env []string) (block []uint16, err error) {
 	name := func(variable string) string {
 		name, _, _ := strings.Cut(variable, "=")

@@ -4,19 +4,10 @@ package proc
 
 import "syscall"
 
-// names returns the names of the signals, from number 1 on. They are those of package syscall on Windows. Windows
-// itself has no signals; the names represent the signals of other systems.
-func names() []string {
-	return []string{
-		"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "", "SIGSEGV",
-		"", "SIGPIPE", "SIGALRM", "SIGTERM",
-	}
-}
-
-// nameOf returns a signal's name, or an empty string.
+// nameOf returns a signal's name, or an empty string. Windows has no signals; the names are other systems'.
 func nameOf(sig syscall.Signal) string {
-	if n, names := int(sig), names(); 0 < n && n <= len(names) {
-		return names[n-1]
-	}
-	return ""
+	return map[syscall.Signal]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+	}[sig]
 }

@@ -219,9 +219,9 @@ type attached struct {
 }
 
 // End gives up the terminal: the processes are the owner's.
-func (b *attached) End(context.Context, syscall.Signal) (left []int) {
+func (b *attached) End(context.Context, syscall.Signal) (left []int, doubt error) {
 	b.Close()
-	return nil
+	return nil, nil
 }
 
 func (b *attached) Close() {

@@ -52,7 +52,7 @@
 //
 // [Terminal.Kill] terminates the entire process tree. By default, it sends SIGTERM, followed by SIGKILL after five
 // seconds (see [CommandOptions] for PTYs and Windows). Calling Kill again sends SIGKILL immediately. Kill returns once
-// the tree has exited. If any processes survive, it returns an [Error] of kind [ErrSurvivors] with their PIDs.
+// the tree has exited. If any processes survive, or may, it returns an [Error] of kind [ErrSurvivors] with PIDs.
 // [Manager.Release] also terminates the tree and, in addition, invalidates the terminal's id, although the Terminal
 // itself can still be read. [Manager.Shutdown] releases all terminals, whereas [Manager.Close] kills them immediately.
 // After Close returns, the Manager has no remaining goroutines, files or processes, except for survivors. Set

@@ -38,8 +38,8 @@ const (
 	ErrQuota Kind = "quota"
 	// ErrClosing is returned after the Manager or Handler has been closed.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is returned if some processes of the tree are still running after the last escalation step.
-	// Error.PIDs lists these processes.
+	// ErrSurvivors is returned if processes of the tree are, or may be, running after the last escalation step.
+	// Error.PIDs lists those that certainly are. Error.Err describes doubts, such as processes exiting after SIGKILL.
 	ErrSurvivors Kind = "survivors"
 	// ErrExitLost is returned if a command has exited but its exit status was lost because another part of the host's
 	// program ignores SIGCHLD or reaps children that it did not start. See Options.HostReaps.

@@ -90,8 +90,8 @@ type EndEvent struct {
 	Err error
 }
 
-// SurvivorsEvent is sent if some processes are still running after a terminal was killed or released, after its command
-// timed out, or after the Manager was closed. Except in the case of a timeout, the call also returns ErrSurvivors.
+// SurvivorsEvent is sent if processes are, or may be, running after a kill, a release, a timeout or Manager.Close.
+// Except for a timeout, the call also returns ErrSurvivors. Survivors are its PIDs.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time

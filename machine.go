@@ -115,8 +115,8 @@ type notStarted struct {
 	noProcess
 }
 
-func (notStarted) OnExit(func(proc.Exit, error))                    {}
-func (notStarted) Gone() bool                                       { return true }
-func (notStarted) End(context.Context, syscall.Signal) (left []int) { return nil }
-func (notStarted) Stop()                                            {}
-func (notStarted) Close()                                           {}
+func (notStarted) OnExit(func(proc.Exit, error))                      {}
+func (notStarted) Gone() bool                                         { return true }
+func (notStarted) End(context.Context, syscall.Signal) ([]int, error) { return nil, nil }
+func (notStarted) Stop()                                              {}
+func (notStarted) Close()                                             {}

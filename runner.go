@@ -322,16 +322,16 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
 // End returns immediately if the state of the tree is not known. See lost for the reason.
-func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
+func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	if isClosed(b.process.Gone()) {
-		return nil
+		return nil, nil
 	}
 	callHook("Process's Signal", func() { b.process.Signal(sig) })
 	select {
 	case <-b.process.Gone():
-		return nil
+		return nil, nil
 	case <-ctx.Done():
-		return []int{b.process.PID()}
+		return []int{b.process.PID()}, nil
 	}
 }
 

@@ -165,8 +165,8 @@ func (t *Terminal) runEnding(e *ending) {
 	if reports { // before waits for this ending return
 		t.report(e.survivors())
 	}
-	if survivors := e.survivors(); len(survivors) > 0 {
-		t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
+	if errors.Is(e.err, ErrSurvivors) {
+		t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: e.survivors()})
 	}
 }
 
@@ -187,13 +187,13 @@ func (e *ending) failed() bool {
 func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
 	b := t.behind()
-	survivors := life.End(b, &e.forced, t.escalation...)
+	left, doubt := life.End(b, &e.forced, t.escalation...)
 	if err := b.lost(); err != nil {
 		<-t.ended.Done() // before a release closes the tree
 		return t.lostTree(err)
 	}
-	if len(survivors) > 0 {
-		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
+	if left != nil || doubt != nil {
+		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: left, Err: doubt}
 	}
 	<-t.ended.Done() // soon, because the command is gone
 	drained := make(chan struct{})

@@ -20,7 +20,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -289,10 +288,10 @@ func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) 
 // finally sends SIGKILL. The agent's output can be read throughout.
 //
 // By the time Close returns, all of the agent's processes, goroutines and files have been cleaned up, unless some
-// processes are still running ten seconds after SIGKILL. In that case, Close returns ErrSurvivors and lists those
-// processes in Error.PIDs. If they include the agent's own process, a goroutine continues to wait for that process to
-// exit. Subsequent calls wait for the first call to finish and return the same error. If the agent has already exited
-// on its own without leaving any processes behind, Close does nothing.
+// processes are still running, or may be, ten seconds after SIGKILL. In that case, Close returns ErrSurvivors and lists
+// those known to be running in Error.PIDs. If the agent's own process has not exited, a goroutine continues to wait for
+// it. Subsequent calls wait for the first call to finish and return the same error. If the agent has already exited on
+// its own without leaving any processes behind, Close does nothing.
 func (p *Process) Close() error {
 	p.closing.Set()
 	<-p.closed.Done()
@@ -320,8 +319,9 @@ func (p *Process) run() {
 		}
 		grace.Stop()
 	}
-	survivors := life.End(p.tree, &p.forced, life.Step{Signal: syscall.SIGTERM, Wait: p.grace})
-	exited := !slices.Contains(survivors, p.cmd.Process.Pid)
+	left, doubt := life.End(p.tree, &p.forced, life.Step{Signal: syscall.SIGTERM, Wait: p.grace})
+	gone := left == nil && doubt == nil
+	exited := gone || p.tree.HasExited()
 	if exited {
 		<-p.exited.Done() // the process is gone, so this is imminent
 	}
@@ -337,8 +337,8 @@ func (p *Process) run() {
 	}
 	p.drain()
 
-	if len(survivors) > 0 {
-		p.closeErr = p.failed("close agent", acpterm.ErrSurvivors, nil, survivors...)
+	if !gone {
+		p.closeErr = p.failed("close agent", acpterm.ErrSurvivors, doubt, left...)
 	}
 	if !exited {
 		p.waitErr = p.closeErr

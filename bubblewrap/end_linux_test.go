@@ -78,11 +78,11 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	}
 	require.False(t, os.SameFile(namespace, own), "none of the command's processes runs in a sandbox")
 	return func() (found []int) {
-		pids, err := procfs.PIDs()
+		pids, err := new(procfs.Table).PIDs()
 		require.NoError(t, err)
 		for _, pid := range pids {
 			info, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", pid))
-			p, gone := procfs.Read(pid)
+			p, gone := new(procfs.Table).Read(pid)
 			if err == nil && os.SameFile(info, namespace) && gone == nil && !p.Exited {
 				found = append(found, pid)
 			}

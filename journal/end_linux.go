@@ -5,6 +5,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -28,6 +29,7 @@ const (
 // ending is the state of ending a tree.
 type ending struct {
 	*tree
+	procs   *procfs.Table
 	cgroup  *cgroup.Cgroup
 	members map[procfs.ID]*member // all found so far
 
@@ -41,7 +43,8 @@ type ending struct {
 // member is a process of a tree. Its handle stays valid if the number is reused.
 type member struct {
 	procfs.Handle
-	sent syscall.Signal // the last signal sent, or 0
+	sent   syscall.Signal // the last signal sent, or 0
+	killed bool           // by SIGKILL, but still exiting
 }
 
 // endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not use internal/life,
@@ -49,8 +52,10 @@ type member struct {
 // process, and reports this process as the survivor.
 func endTrees(ctx context.Context, trees []*tree) {
 	var left []*ending
+	var procs procfs.Table
+	defer procs.Close()
 	for _, t := range trees {
-		e := &ending{tree: t, members: make(map[procfs.ID]*member)}
+		e := &ending{tree: t, procs: &procs, members: make(map[procfs.ID]*member)}
 		defer e.close()
 		if t.err = e.openCgroup(); t.err == nil {
 			left = append(left, e)
@@ -61,22 +66,38 @@ func endTrees(ctx context.Context, trees []*tree) {
 		left = sendAll(ctx, left, syscall.SIGTERM, grace)
 	}
 	for _, e := range sendAll(context.Background(), left, syscall.SIGKILL, killWait) {
-		e.err = e.unread
-		e.Survivors = append(e.Survivors, e.undecided...)
-		for _, p := range e.running {
+		e.remains()
+	}
+}
+
+// remains reports the result of the last scan.
+func (e *ending) remains() {
+	e.err = e.unread
+	var killed []int
+	for _, p := range e.running {
+		if m := e.members[p.ID]; m != nil && m.killed {
+			killed = append(killed, p.PID)
+		} else {
 			e.Survivors = append(e.Survivors, p.PID)
 		}
+	}
+	if len(e.undecided) > 0 {
+		e.doubt = fmt.Errorf("processes %v may belong to the tree", e.undecided)
+	}
+	if killed != nil {
+		e.doubt = errors.Join(e.doubt, fmt.Errorf("processes %v have been killed, and are exiting", killed))
 	}
 }
 
 // sendAll sends a signal to the processes of trees until they are gone, atMost is over or ctx is done. It returns the
 // remaining trees. Only SIGKILL goes to processes that start after the first signal: others may be a member's clean-up.
 func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost time.Duration) []*ending {
+	if len(left) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
-	var counters procfs.Counters
-	defer counters.Close()
-	since := counters.Now()
+	since := left[0].procs.Now()
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		for _, e := range left {
 			e.send(sig, since)
@@ -102,7 +123,7 @@ func (e *ending) send(sig syscall.Signal, last procfs.ID) {
 		switch {
 		case m == nil, sig != syscall.SIGKILL && p.ID.After(last): // a nil member could not be opened
 		case m.sent != sig:
-			m.Signal(sig)
+			m.killed = m.Signal(sig) == nil && sig == syscall.SIGKILL
 			m.sent = sig
 		case p.Stopped: // after the signal
 			m.Signal(syscall.SIGCONT)

@@ -13,15 +13,19 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// bootID names the time since the machine's start. During that time, no two processes share both number and start.
+// bootID names the time since the machine's start. During that time, no two processes share both number and start. It
+// fails if they cannot be read.
 func bootID() (string, error) {
+	if err := new(procfs.Table).Usable(); err != nil {
+		return "", err
+	}
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err
 }
 
 // newProcess records when the process started as clock ticks after the machine's start.
 func newProcess(pid int) (process, error) {
-	p, err := procfs.Read(pid)
+	p, err := new(procfs.Table).Read(pid)
 	if procfs.IsGone(err) {
 		err = fs.ErrNotExist
 	}
@@ -35,7 +39,7 @@ func newProcess(pid int) (process, error) {
 // running if one with the number exists: it may be hidden (hidepid in man 5 proc), or this process may be out of
 // descriptors.
 func (p process) runs() bool {
-	handle, err := procfs.Open(p.PID)
+	handle, err := new(procfs.Table).Open(p.PID)
 	if err != nil {
 		return isProcess(p.PID)
 	}

@@ -26,8 +26,8 @@ type Recovered struct {
 
 	// Ended lists the processes that Recover terminated, in no particular order.
 	Ended []int
-	// Survivors lists the processes that are still running. If there are any, the record is not removed, and the next
-	// call to Recover will return it again.
+	// Survivors lists the running processes. If there are any, or may be, the record is not removed, and the next call
+	// to Recover will return it again.
 	Survivors []int
 }
 
@@ -46,10 +46,11 @@ type Recovered struct {
 // by a host, so they may continue to run. In this case, Recover returns each record once, along with an error to that
 // effect.
 //
-// The returned error joins an *acpterm.Error for each record with survivors (of kind acpterm.ErrSurvivors) and for each
-// invalid or unreadable file (of kind acpterm.ErrInternal, with the name of the file). The invalid and unreadable files
-// are not removed. The recovered terminals are returned even if the error is non-nil. Recover may be called
-// concurrently, even by multiple processes.
+// The returned error joins an *acpterm.Error for each record with processes that run or may run (of kind
+// acpterm.ErrSurvivors) and for each invalid or unreadable file (of kind acpterm.ErrInternal, with the name of the
+// file). The invalid and unreadable files are not removed. The recovered terminals are returned even if the error is
+// non-nil. If /proc is not that of this PID namespace, Recover only fails. Recover may be called concurrently, even by
+// multiple processes.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -99,6 +100,7 @@ type tree struct {
 	Recovered           // endTrees sets Ended and Survivors
 	leader    procfs.ID // zero if unknown
 	cgroupDir string    // of the tree's cgroup, or empty
+	doubt     error     // names other processes that may run
 	err       error     // why the search failed; exactly errors.ErrUnsupported if the system cannot search
 }
 
@@ -115,8 +117,8 @@ func (t *tree) mayRun() error {
 	switch {
 	case t.err != nil:
 		e.Kind, e.Reason, e.Err = acpterm.ErrInternal, "its processes cannot be searched for", t.err
-	case len(t.Survivors) > 0:
-		e.Kind, e.PIDs = acpterm.ErrSurvivors, t.Survivors
+	case len(t.Survivors) > 0, t.doubt != nil:
+		e.Kind, e.PIDs, e.Err = acpterm.ErrSurvivors, t.Survivors, t.doubt
 	default:
 		return nil
 	}

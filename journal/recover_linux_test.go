@@ -104,7 +104,7 @@ func identify(number string) procfs.ID {
 	if err != nil {
 		panic(err)
 	}
-	p, err := procfs.Read(pid)
+	p, err := new(procfs.Table).Read(pid)
 	if err != nil {
 		panic(err)
 	}
@@ -168,7 +168,7 @@ func (h *host) kill(t *testing.T) {
 }
 
 func runs(id procfs.ID) bool {
-	p, err := procfs.Read(id.PID)
+	p, err := new(procfs.Table).Read(id.PID)
 	return err == nil && p.ID == id && !p.Exited
 }
 
@@ -189,7 +189,7 @@ func requireGone(t *testing.T, processes []procfs.ID) {
 // endAll ends the remaining processes of a failed test.
 func endAll(processes []procfs.ID) {
 	for _, id := range processes {
-		if handle, err := procfs.Open(id.PID); err == nil {
+		if handle, err := new(procfs.Table).Open(id.PID); err == nil {
 			if p, err := handle.Process(); err == nil && p.ID == id {
 				handle.Signal(syscall.SIGKILL)
 			}
@@ -485,7 +485,7 @@ func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
 	}
-	self, err := procfs.Read(os.Getpid())
+	self, err := new(procfs.Table).Read(os.Getpid())
 	require.NoError(t, err)
 	require.Zero(t, self.Session)
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ func scan(all []*ending) []*ending {
 	if len(all) == 0 {
 		return nil
 	}
-	table, complete, err := readTable()
+	table, complete, err := readTable(all[0].procs)
 	if err != nil {
 		for _, e := range all {
 			e.err = err
@@ -54,10 +54,10 @@ const tableReads = 100
 
 // readTable reads all running processes. A process that ends before it is read may have started another, so readTable
 // reads newer processes until it misses none. complete is false if it gave up.
-func readTable() (table []candidate, complete bool, err error) {
+func readTable(procs *procfs.Table) (table []candidate, complete bool, err error) {
 	seen := make(map[int]bool)
 	for range tableReads {
-		pids, err := procfs.PIDs()
+		pids, err := procs.PIDs()
 		if err != nil {
 			return nil, false, err
 		}
@@ -67,7 +67,7 @@ func readTable() (table []candidate, complete bool, err error) {
 				continue
 			}
 			seen[pid] = true
-			c, err := readCandidate(pid)
+			c, err := readCandidate(procs, pid)
 			switch {
 			case err == nil:
 				table = append(table, c)
@@ -86,8 +86,8 @@ func readTable() (table []candidate, complete bool, err error) {
 }
 
 // readCandidate reads one process. Its errors are those of procfs.
-func readCandidate(pid int) (candidate, error) {
-	handle, err := procfs.Open(pid)
+func readCandidate(procs *procfs.Table, pid int) (candidate, error) {
+	handle, err := procs.Open(pid)
 	if err != nil {
 		return candidate{}, err
 	}
@@ -160,7 +160,7 @@ func (e *ending) hold(found procfs.Process, members map[int]*candidate) (runs bo
 	if e.members[found.ID] != nil || found.PID == os.Getpid() {
 		return true
 	}
-	handle, err := procfs.Open(found.PID)
+	handle, err := e.procs.Open(found.PID)
 	if err != nil {
 		return !procfs.IsGone(err) // not gone: no free descriptors
 	}
@@ -189,7 +189,7 @@ func (e *ending) stillMember(handle procfs.Handle, now procfs.Process, members m
 		if m.ID == now.ID || m.PID != now.Parent && m.Session != now.Session {
 			continue
 		}
-		still, err := procfs.Read(m.PID)
+		still, err := e.procs.Read(m.PID)
 		if err == nil && still.ID == m.ID && !still.Exited && still.Session == m.Session {
 			return true
 		}

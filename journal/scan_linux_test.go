@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/cgroup"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -38,7 +39,7 @@ func init() {
 // newEnding returns the ending of a tree with a leader.
 func newEnding(leader procfs.ID) *ending {
 	t := &tree{leader: leader, Recovered: Recovered{TerminalID: "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}
-	return &ending{tree: t, members: make(map[procfs.ID]*member)}
+	return &ending{tree: t, procs: new(procfs.Table), members: make(map[procfs.ID]*member)}
 }
 
 // startProcess starts a command unrelated to any tree.
@@ -49,7 +50,7 @@ func startProcess(t *testing.T, command *exec.Cmd) procfs.Process {
 		command.Process.Kill()
 		command.Wait()
 	})
-	p, err := procfs.Read(command.Process.Pid)
+	p, err := new(procfs.Table).Read(command.Process.Pid)
 	require.NoError(t, err)
 	return p
 }
@@ -66,9 +67,9 @@ func startInSession(t *testing.T) procfs.Process {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(t, err)
-	p, err := procfs.Read(pid)
+	p, err := new(procfs.Table).Read(pid)
 	require.NoError(t, err)
-	handle, err := procfs.Open(pid)
+	handle, err := new(procfs.Table).Open(pid)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		handle.Signal(syscall.SIGKILL)
@@ -85,7 +86,7 @@ func TestWhatIsNoMemberAnyMoreIsNotHeld(t *testing.T) {
 	other := startProcess(t, stranger)
 	child := startProcess(t, exec.Command("sleep", "300"))
 	inSession := startInSession(t)
-	self, err := procfs.Read(os.Getpid())
+	self, err := new(procfs.Table).Read(os.Getpid())
 	require.NoError(t, err)
 	const number = 4_190_000 // of a missing process
 	ended := procfs.Process{ID: procfs.ID{PID: number, Started: self.Started - 1}, Session: number}
@@ -124,10 +125,10 @@ func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a member may have created the session
 	p := startProcess(t, command)
 	require.Eventually(t, func() bool {
-		p, err := procfs.Read(p.PID)
+		p, err := new(procfs.Table).Read(p.PID)
 		return err == nil && p.MainExited
 	}, time.Minute, time.Millisecond)
-	handle, err := procfs.Open(p.PID)
+	handle, err := new(procfs.Table).Open(p.PID)
 	require.NoError(t, err)
 	defer handle.Close()
 	_, err = handle.Variable("X")
@@ -160,7 +161,7 @@ func TestATableMissesNoProcess(t *testing.T) {
 	first.Env = append(os.Environ(), lookup.TerminalVariable+"="+mark)
 	require.NoError(t, first.Run())
 	found := func() bool {
-		table, complete, err := readTable()
+		table, complete, err := readTable(new(procfs.Table))
 		require.NoError(t, err)
 		return !complete || slices.ContainsFunc(table, func(c candidate) bool {
 			return c.unknown || slices.Contains(c.marks, mark)
@@ -178,7 +179,7 @@ func TestATableMissesNoProcess(t *testing.T) {
 // A tree may still run after a scan that finds none of its processes: its only process may have started another and
 // ended.
 func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
-	self, err := procfs.Read(os.Getpid())
+	self, err := new(procfs.Table).Read(os.Getpid())
 	require.NoError(t, err)
 	e := newEnding(procfs.ID{PID: 4_190_000, Started: self.Started})
 	require.Empty(t, sendAll(t.Context(), []*ending{e}, syscall.SIGTERM, time.Minute))
@@ -215,7 +216,7 @@ func pidsOfRunning(e *ending) (pids []int) {
 func TestATreeIsNotGoneWhenAMemberEndsDuringTheScan(t *testing.T) {
 	command := exec.Command("true")
 	require.NoError(t, command.Run())
-	self, err := procfs.Read(os.Getpid())
+	self, err := new(procfs.Table).Read(os.Getpid())
 	require.NoError(t, err)
 	ended := procfs.ID{PID: command.Process.Pid, Started: self.Started}
 	e := newEnding(ended)
@@ -253,4 +254,23 @@ func TestWhatAScanHasNotFoundEndsWithItsCgroup(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "it still runs")
 	e.close()
+}
+
+// Possible members, and processes that are exiting after SIGKILL, are no survivors, but the record stays for them.
+func TestOnlyCertainMembersAreSurvivors(t *testing.T) {
+	e := newEnding(procfs.ID{PID: 4_190_000, Started: 1})
+	running, exiting := procfs.Process{ID: procfs.ID{PID: 7, Started: 2}}, procfs.Process{ID: procfs.ID{PID: 8, Started: 2}}
+	e.running, e.undecided = []procfs.Process{running, exiting}, []int{9}
+	e.members[exiting.ID] = &member{Handle: procfs.NoHandle(), killed: true}
+	e.remains()
+	require.Equal(t, []int{running.PID}, e.Survivors)
+	err := e.mayRun()
+	require.ErrorIs(t, err, acpterm.ErrSurvivors)
+	require.ErrorContains(t, err, "processes [9] may belong to the tree")
+	require.ErrorContains(t, err, "processes [8] have been killed, and are exiting")
+
+	e.Survivors, e.doubt, e.running = nil, nil, nil
+	e.remains()
+	require.Empty(t, e.Survivors)
+	require.ErrorIs(t, e.mayRun(), acpterm.ErrSurvivors)
 }

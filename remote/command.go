@@ -202,8 +202,8 @@ func (p *commandProcess) endProcess() {
 		return
 	case <-time.After(wait):
 	}
-	left := life.End(p.tree, nil, life.Step{Signal: syscall.SIGTERM, Wait: commandTerm})
-	if len(left) == 0 {
+	left, doubt := life.End(p.tree, nil, life.Step{Signal: syscall.SIGTERM, Wait: commandTerm})
+	if len(left) == 0 && doubt == nil {
 		<-p.exited.Done()
 	}
 }

@@ -193,7 +193,7 @@ func (e *LoginError) Unwrap() []error {
 	if e.Failure == LoginCancelled {
 		errs = append(errs, acpterm.ErrCancelled)
 	}
-	if len(e.PIDs) > 0 {
+	if len(e.PIDs) > 0 || e.Failure == LoginSurvivors {
 		errs = append(errs, acpterm.ErrSurvivors)
 	}
 	if e.Err != nil {

@@ -21,6 +21,9 @@ func systemChildren() map[string]func(args []string) {
 	all["host-of-trees"] = hostOfTrees
 	all["tree-host"] = treeHost
 	all["headless"] = headless
+	all["foreign-host"] = foreignHost
+	all["foreign-parent"] = foreignParent
+	all["foreign-twin"] = foreignTwin
 	all["host-that-ignores"] = hostThatIgnores
 	return all
 }

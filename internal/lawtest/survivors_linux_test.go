@@ -1,6 +1,8 @@
 package lawtest
 
-// Processes that withstand SIGKILL are reported by the caller's error, and in events. Only processes of root withstand
+// Processes that withstand SIGKILL are reported by the caller's error, and in events. Processes that are exiting, and
+// processes that may be strangers, are told apart from them.
+// Only processes of root withstand
 // it, and only if another user may not signal them. So the host is a child that runs as an otherwise unused user, and
 // its command is the test binary with the set-user-id bit, which has become root for good.
 
@@ -10,6 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -127,4 +132,93 @@ func TestSurvivorsAreReported(t *testing.T) {
 	require.Len(t, ends, 1)
 	require.Equal(t, []int{pid}, ends[0].Survivors)
 	require.Nil(t, ends[0].Status)
+}
+
+// quickKill makes a kill give up soon.
+var quickKill = &acpterm.Options{Commands: acpterm.CommandOptions{
+	Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
+}}
+
+// requireNoneNamed checks that an end has failed, and that its error names a process in its text but not in PIDs, where
+// a host expects processes that it may have to kill itself.
+func requireNoneNamed(t *testing.T, err error, text string, pid int) {
+	t.Helper()
+	failure, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, acpterm.ErrSurvivors, failure.Kind)
+	require.Empty(t, failure.PIDs, "process %d is no survivor: %v", pid, err)
+	require.ErrorContains(t, err, fmt.Sprintf(text, pid))
+}
+
+// A process that has got SIGKILL and is held while it exits, here by a tracer, is no survivor.
+func TestExitingProcessesAreNoSurvivors(t *testing.T) {
+	if linuxBefore(6, 1) {
+		t.Skip("before, another SIGKILL ended a process held by a tracer")
+	}
+	hook, events := hosttest.Record()
+	m := hosttest.NewManager(t, quickKill, hook)
+	term := hosttest.Create(t, m, hosttest.CommandRequest("/bin/sh", "-c", "sleep 300 & echo $!; wait"))
+	hosttest.AwaitOutput(t, term, "\n")
+	var pid int
+	_, err := fmt.Sscan(term.Output().Output, &pid)
+	require.NoError(t, err)
+	traced, release, ended := make(chan error), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // the thread is the tracer, and ends with the goroutine
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
+		if errno != 0 {
+			traced <- errno
+			return
+		}
+		close(traced)
+		<-release
+		unix.PtraceDetach(pid)
+	}()
+	let := sync.OnceFunc(func() { close(release); <-ended })
+	defer let()
+	if err := <-traced; err != nil {
+		t.Skip("no process can be traced here: ", err)
+	}
+	err = term.Kill(t.Context())
+	requireNoneNamed(t, err, "processes [%d] have been killed, and are exiting", pid)
+	for event := range events {
+		if survivors, ok := event.(*acpterm.SurvivorsEvent); ok {
+			require.Empty(t, survivors.Survivors)
+			break
+		}
+	}
+	let()
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+}
+
+// A process that may have been started by a command is not named as its survivor, nor as that of several commands.
+func TestPossibleMembersAreNoSurvivors(t *testing.T) {
+	m := hosttest.NewManager(t, quickKill)
+	terms := []*acpterm.Terminal{
+		hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep")), hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep")),
+	}
+	stranger := startDaemon(t)
+	for _, term := range terms {
+		requireNoneNamed(t, term.Kill(t.Context()), "processes [%d] may belong to the tree", stranger)
+	}
+	require.NoError(t, unix.Kill(stranger, unix.SIGKILL))
+	for _, term := range terms {
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// startDaemon starts a process without an environment, parent or session of others, and returns its number.
+func startDaemon(t *testing.T) (pid int) {
+	line := append([]string{"-c", `(setsid /usr/bin/env -i "$0" "$@" &)`}, hosttest.ChildArgs("headless")...)
+	shell := exec.Command("/bin/sh", line...)
+	stdout, err := shell.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, shell.Start())
+	_, err = fmt.Fscan(stdout, &pid)
+	require.NoError(t, err)
+	require.NoError(t, shell.Wait())
+	t.Cleanup(func() { unix.Kill(pid, unix.SIGKILL) })
+	awaitHeadless(t, pid)
+	return pid
 }

@@ -174,7 +174,7 @@ func TestStrangersWithoutAnEnvironmentAreNoSurvivors(t *testing.T) {
 	younger := startStranger(t)
 	require.NoError(t, term.Kill(t.Context()))
 	for _, pid := range []int{older, younger} {
-		p, err := procfs.Read(pid)
+		p, err := new(procfs.Table).Read(pid)
 		require.NoError(t, err)
 		require.True(t, p.MainExited)
 	}
@@ -194,11 +194,17 @@ func startStranger(t *testing.T) (pid int) {
 	})
 	_, err = fmt.Fscan(stdout, &pid)
 	require.NoError(t, err)
+	awaitHeadless(t, pid)
+	return pid
+}
+
+// awaitHeadless waits until the main thread of a process has exited.
+func awaitHeadless(t *testing.T, pid int) {
+	t.Helper()
 	require.Eventually(t, func() bool {
-		p, err := procfs.Read(pid)
+		p, err := new(procfs.Table).Read(pid)
 		return err == nil && p.MainExited
 	}, time.Minute, time.Millisecond)
-	return pid
 }
 
 // A stopped process receives SIGTERM immediately, without waiting for the grace period.

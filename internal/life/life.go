@@ -29,16 +29,15 @@ type Tree interface {
 	// Gone reports whether it is certain that no process of the tree runs.
 	Gone() bool
 	// End sends a signal to the whole tree, at least once. It returns when the tree is gone, or when ctx is done, then
-	// with the processes that still run.
-	End(ctx context.Context, sig syscall.Signal) (left []int)
+	// with the running processes. A doubt says that other processes of the tree may exist, or are exiting.
+	End(ctx context.Context, sig syscall.Signal) (left []int, doubt error)
 }
 
-// End ends a tree and returns the processes that still run after the last step. SIGKILL follows the given steps, unless
-// it is the last of them. Setting forced skips to SIGKILL immediately; it may be nil. Only one goroutine at a time may
-// call End for a tree.
-func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int) {
+// End ends a tree and returns the rest after the last step, like Tree.End. SIGKILL follows the given steps, unless
+// it is the last of them. Setting forced, which may be nil, skips to SIGKILL. Calls for one tree must not overlap.
+func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int, doubt error) {
 	if tree.Gone() {
-		return nil
+		return nil, nil
 	}
 	last := Step{Signal: syscall.SIGKILL}
 	if n := len(steps); n > 0 && steps[n-1].Signal == syscall.SIGKILL {
@@ -53,19 +52,19 @@ func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int) {
 		if graceful.Err() != nil {
 			break
 		}
-		if _, gone := take(graceful, tree, step); gone {
-			return nil
+		if left, doubt, expired := take(graceful, tree, step); left == nil && doubt == nil && !expired {
+			return nil, nil
 		}
 	}
-	left, _ = take(context.Background(), tree, last)
-	return left
+	left, doubt, _ = take(context.Background(), tree, last)
+	return left, doubt
 }
 
-// take sends a step's signal and waits. It reports a tree as gone only within the step's time: the last scan of a step
-// may have been cut short and found nothing.
-func take(ctx context.Context, tree Tree, step Step) (left []int, gone bool) {
+// take sends a step's signal and waits. A tree is gone only if the step's time has not expired: its last scan may have
+// been cut short and found nothing.
+func take(ctx context.Context, tree Tree, step Step) (left []int, doubt error, expired bool) {
 	ctx, cancel := context.WithTimeout(ctx, step.wait())
 	defer cancel()
-	left = tree.End(ctx, step.Signal)
-	return left, len(left) == 0 && ctx.Err() == nil
+	left, doubt = tree.End(ctx, step.Signal)
+	return left, doubt, ctx.Err() != nil
 }

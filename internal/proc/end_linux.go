@@ -4,6 +4,8 @@ package proc
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -11,18 +13,18 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx is done; it then
-// returns the process IDs of the running members. The signal is sent at least once, even if ctx has already ended.
+// End sends a signal to the whole tree, at least once. It returns when the tree has no running process, or, with the
+// process IDs of running members, when ctx is done. A doubt names members exiting after SIGKILL, and possible members.
+// If /proc is not usable, it says so, once the known members are gone.
 //
 // End looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
-// Other programs' processes that have the output open are looked for once nothing else is left, once during a long
-// end, and when ctx is done.
+// It looks for other programs' processes with the output open when nothing else is left, once later, and at ctx's end.
 //
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
 // microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
+func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	e := ending{sig: sig, together: make(map[int]bool), alone: make(map[procfs.ID]bool)}
 	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
@@ -32,18 +34,14 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if empty++; !s.empty() {
 			empty = 0
 		}
-		if empty > 0 && (s.complete || empty > 1) && t.hasExited() {
-			return nil
+		if empty > 0 && (s.complete || empty > 1) && t.HasExited() {
+			return nil, nil
 		}
-		done := e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited())
+		done := e.begun && (ctx.Err() != nil || s.err != nil && len(s.members) == 0 && t.HasExited())
 		e.signal(t, s)
 		s.close()
 		if done && (closely || t.closely || !t.outputIsOpen()) {
-			left = s.pids()
-			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs, but no scan sees it
-				left = append(left, t.pid)
-			}
-			return left
+			return t.remains(s)
 		}
 		closely = (done || pause < maxPause && 2*pause >= maxPause || closely && s.undecided != nil) && t.outputIsOpen()
 		if busy.IsZero() && t.exitSeen() {
@@ -59,9 +57,31 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 // exitPause is the first pause before the leader has exited. Its exit ends the pause.
 const exitPause = time.Millisecond
 
-// busyScans is how long End scans without a pause after the leader has exited: Go's timers may take a millisecond, and
-// most trees are gone sooner.
+// busyScans is how long End scans without a pause after the leader's exit: most trees are gone before a timer fires.
 const busyScans = time.Millisecond
+
+// remains returns the findings of the last scan of an End.
+func (t *Tree) remains(s *scan) (left []int, doubt error) {
+	var killed []int
+	for _, m := range s.members {
+		if m.killed {
+			killed = append(killed, m.PID)
+		} else {
+			left = append(left, m.PID)
+		}
+	}
+	if !t.HasExited() && t.Unreaped() && !slices.Contains(append(killed, left...), t.pid) { // no scan sees it
+		left = append(left, t.pid)
+	}
+	doubt = s.err
+	if doubt == nil && s.undecided != nil {
+		doubt = fmt.Errorf("processes %v may belong to the tree", s.undecided)
+	}
+	if killed != nil {
+		doubt = errors.Join(doubt, fmt.Errorf("processes %v have been killed, and are exiting", killed))
+	}
+	return left, doubt
+}
 
 // Gone reports whether it is certain that no process of the tree runs.
 func (t *Tree) Gone() bool {
@@ -86,7 +106,7 @@ type ending struct {
 func (e *ending) signal(t *Tree, s *scan) {
 	first := !e.begun
 	if first {
-		e.begun, e.since = true, t.sup.counters.Now()
+		e.begun, e.since = true, t.sup.table.Now()
 		t.signalGroup(e.sig)
 	}
 	if e.sig == syscall.SIGKILL {
@@ -99,7 +119,7 @@ func (e *ending) signal(t *Tree, s *scan) {
 		case first && inGroup:
 			e.together[m.PID] = true
 		case e.sig == syscall.SIGKILL, existed && !inGroup && !alone:
-			m.handle.Signal(e.sig)
+			m.killed = m.handle.Signal(e.sig) == nil && e.sig == syscall.SIGKILL
 			e.alone[m.ID] = true
 		case (existed || alone) && m.Stopped: // after the signal was sent
 			m.handle.Signal(syscall.SIGCONT)

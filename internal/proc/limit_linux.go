@@ -104,8 +104,7 @@ func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err erro
 	return pid, err
 }
 
-// mayTrace reports whether this process may trace a child. It starts a program that does not exist: if tracing is not
-// allowed, EPERM comes first.
+// mayTrace reports whether this process may trace a child. If not, EPERM comes before the error of the missing program.
 func mayTrace() bool {
 	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}}
 	_, err := fork("/proc/self/missing", []string{"missing"}, attr)
@@ -136,7 +135,7 @@ func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 		err := setSignalMask(t.pid, &l.signals) // needs a stopped process
 		switch {
 		case err == nil:
-			return l.imposeStopped(t.pid)
+			return l.imposeStopped(t)
 		case !errors.Is(err, unix.ESRCH):
 			return nil, os.NewSyscallError("ptrace", err)
 		case t.ended():
@@ -152,23 +151,23 @@ func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 
 // ended reports whether the leader has stopped running, by any evidence.
 func (t *Tree) ended() bool {
-	p, err := procfs.Read(t.pid)
-	return err != nil || p.Exited || !t.Unreaped()
+	p, err := t.sup.table.Read(t.pid)
+	return procfs.IsGone(err) || p.Exited || !t.Unreaped()
 }
 
-func (l *limiter) imposeStopped(pid int) (enforced []Limit, err error) {
+func (l *limiter) imposeStopped(t *Tree) (enforced []Limit, err error) {
 	for _, limit := range l.limits {
 		if limit.Name == "Nice" {
-			limit, err = renice(pid, limit)
+			limit, err = t.renice(limit)
 		} else {
-			limit, err = setRlimit(pid, limit)
+			limit, err = setRlimit(t.pid, limit)
 		}
 		if err != nil {
 			return nil, &LimitError{limit.Name, "cannot be enforced", err}
 		}
 		enforced = append(enforced, limit)
 	}
-	err = unix.PtraceDetach(pid)
+	err = unix.PtraceDetach(t.pid)
 	if errors.Is(err, unix.ESRCH) { // it was stopped, so only SIGKILL can have ended it
 		err = nil
 	}
@@ -189,22 +188,24 @@ func setRlimit(pid int, limit Limit) (Limit, error) {
 	return limit, unix.Prlimit(pid, rlimits[limit.Name], &rlimit, nil)
 }
 
-// renice adds to the inherited niceness of the process.
-func renice(pid int, limit Limit) (Limit, error) {
+// renice adds to the inherited niceness of the leader.
+func (t *Tree) renice(limit Limit) (Limit, error) {
 	const least = 19
-	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
+	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, t.pid)
 	if err != nil {
 		return limit, err
 	}
 	inherited := 20 - inverse
 	nice := min(inherited+int(limit.Value), least)
 	limit.Value, limit.By = uint64(nice-inherited), "priority"
-	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, nice); err != nil {
+	if err := unix.Setpriority(unix.PRIO_PROCESS, t.pid, nice); err != nil {
 		return limit, err
 	}
 	// Where the scheduler groups processes by session, niceness counts only within the group, and the group has its own
 	// niceness (man 7 sched, autogroup). It can be set ten times a second, so this write may have no effect.
-	os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(nice)), 0)
+	if t.sup.table.Usable() == nil {
+		os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", t.pid), []byte(strconv.Itoa(nice)), 0)
+	}
 	return limit, nil
 }
 

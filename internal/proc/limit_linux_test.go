@@ -60,7 +60,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 			require.NoError(t, err)
 			require.Regexp(t, "TracerPid:\t[1-9]", string(status))
 			require.NoError(t, unix.Kill(pid, c.signal))
-			_, err = l.imposeStopped(pid)
+			_, err = l.imposeStopped(&Tree{common: common{pid: pid}, sup: new(Supervisor)})
 			if c.signal != unix.SIGKILL { // SIGKILL may already have ended it
 				require.NoError(t, err)
 			}

@@ -155,8 +155,16 @@ func (t *tree) end() {
 	t.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	require.Empty(t.t, t.End(ctx, syscall.SIGKILL))
+	t.endWith(ctx, syscall.SIGKILL)
 	t.close()
+}
+
+// endWith ends the tree with a signal that ends all its processes.
+func (t *tree) endWith(ctx context.Context, sig syscall.Signal) {
+	t.t.Helper()
+	left, doubt := t.End(ctx, sig)
+	require.NoError(t.t, doubt)
+	require.Empty(t.t, left)
 }
 
 func (t *tree) close() {
@@ -165,6 +173,6 @@ func (t *tree) close() {
 }
 
 func runs(pid int) bool {
-	p, err := procfs.Read(pid)
+	p, err := new(procfs.Table).Read(pid)
 	return err == nil && !p.Exited
 }

@@ -46,13 +46,13 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	counts := now.Sub(counted) > tooSoon
 	if counts { // not under the lock, because another file system may be mounted over these files
 		forks, limit = procfs.Forks(), procfs.Limit()
-		s.counters.LastPID() // opens its file
+		s.table.LastPID() // opens its file
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := &s.ids
-	last, err := s.counters.LastPID() // under the lock, so that the results are in order
-	fell := counts && forks < before  // the count could not be read, or the host was moved to another machine
+	last, err := s.table.LastPID()   // under the lock, so that the results are in order
+	fell := counts && forks < before // the count could not be read, or the host was moved to another machine
 	wrapped := err != nil || last < i.last || i.forks == 0 || fell
 	if fell || counts && forks >= i.forks { // a quarter of all IDs, because those in use are not assigned
 		wrapped = wrapped || forks-i.forks > limit/4
@@ -152,9 +152,9 @@ const fewChildren = 8
 func (s *scanner) mayAdopt(parent int) bool {
 	adopts, known := s.adopts[parent]
 	if !known {
-		ancestors := s.tree.sup.counters.Ancestors()
+		ancestors := s.tree.sup.table.Ancestors()
 		adopts = parent <= 1 || ancestors == nil || slices.Contains(ancestors, parent) ||
-			!procfs.SharesNamespace(parent)
+			!s.tree.sup.table.SharesNamespace(parent)
 		s.adopts[parent] = adopts
 	}
 	return adopts

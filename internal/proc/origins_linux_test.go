@@ -67,7 +67,7 @@ func (p *program) start(command string) (pid int) {
 	_, err := fmt.Fprintln(p.input, command)
 	require.NoError(p.t, err)
 	pid = p.number()
-	found, err := procfs.Read(pid)
+	found, err := new(procfs.Table).Read(pid)
 	require.NoError(p.t, err)
 	require.Equal(p.t, pid, found.Session)
 	return pid
@@ -83,7 +83,7 @@ func TestNewerProcessesOfOtherPrograms(t *testing.T) {
 	tree := start(t, s, line("exec sleep 300"))
 	holder := program.start(fmt.Sprintf("sh -c 'echo $$; exec sleep 300 >/proc/%d/fd/1'", tree.PID()))
 	require.Eventually(t, func() bool {
-		handle, err := procfs.Open(holder)
+		handle, err := new(procfs.Table).Open(holder)
 		require.NoError(t, err)
 		defer handle.Close()
 		holds, err := handle.CanWriteTo(tree.writing)
@@ -116,10 +116,13 @@ func TestHoldersOfTheOutput(t *testing.T) {
 	tree.word()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, []int{tree.PID()}, tree.End(ctx, unix.SIGTERM))
+	left, doubt := tree.End(ctx, unix.SIGTERM)
+	require.NoError(t, doubt)
+	require.Equal(t, []int{tree.PID()}, left)
 	require.False(t, tree.closely) // each scan would examine all newer processes of other programs
 	holder := program.start(fmt.Sprintf(stays, tree.PID()))
-	require.Contains(t, tree.End(ctx, unix.SIGTERM), holder)
+	left, _ = tree.End(ctx, unix.SIGTERM)
+	require.Contains(t, left, holder)
 	closed()
 	tree.end()
 	require.False(t, runs(holder))
@@ -194,11 +197,11 @@ func TestOrphansInAnotherPIDNamespace(t *testing.T) {
 // onlyChild returns the number of a process's child.
 func onlyChild(t *testing.T, parent int) int {
 	t.Helper()
-	pids, err := procfs.PIDs()
+	pids, err := new(procfs.Table).PIDs()
 	require.NoError(t, err)
 	var children []int
 	for _, pid := range pids {
-		if p, err := procfs.Read(pid); err == nil && p.Parent == parent {
+		if p, err := new(procfs.Table).Read(pid); err == nil && p.Parent == parent {
 			children = append(children, pid)
 		}
 	}
@@ -209,7 +212,7 @@ func onlyChild(t *testing.T, parent int) int {
 func requireParent(t *testing.T, pid, parent int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		p, err := procfs.Read(pid)
+		p, err := new(procfs.Table).Read(pid)
 		return err == nil && p.Parent == parent
 	}, time.Minute, time.Millisecond)
 }
@@ -291,7 +294,7 @@ func TestAMemberWithTheNumberOfAClosedTreesLeader(t *testing.T) {
 		setLastPID(t, other.PID()-1)
 		pid := child(t, tree, input, "setsid")
 		require.Eventually(t, func() bool {
-			p, err := procfs.Read(pid)
+			p, err := new(procfs.Table).Read(pid)
 			return err == nil && p.Session == pid
 		}, time.Minute, time.Millisecond)
 		require.Contains(t, tree.scanned(make(seen)), pid)
@@ -344,7 +347,7 @@ func TestManyProcessesOfAnotherProgram(t *testing.T) {
 	for range 10 {
 		child := program.number()
 		require.Eventually(t, func() bool {
-			found, err := procfs.Read(child)
+			found, err := new(procfs.Table).Read(child)
 			return err == nil && found.Session == child
 		}, time.Minute, time.Millisecond)
 		children = append(children, child)

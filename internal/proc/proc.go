@@ -56,8 +56,7 @@ type Spec struct {
 	// Stderr is nil, standard error goes to the output's pipe. Neither can be used with a PTY, or on Windows.
 	Stdin, Stderr *os.File
 
-	// PTY is the size of a terminal to use as the command's standard input, output and error. If nil, the command has
-	// no terminal.
+	// PTY is the size of a terminal to use as the command's standard input, output and error. If nil, it has none.
 	PTY *Size
 	// Contained means that the whole tree ends with the leader's children, as in a PID namespace. A process is then not
 	// a member just because it has the output open.
@@ -112,8 +111,7 @@ type Exit struct {
 	CPUTime    time.Duration
 	PeakMemory int64
 
-	// Reaped means that another part of the host's program reaped the leader. Code and Signal are valid unless the
-	// error is ErrReaped.
+	// Reaped means that another part of the host reaped the leader. Unless the error is ErrReaped, the rest is valid.
 	Reaped bool
 }
 
@@ -168,15 +166,15 @@ func (s *ExitStatus) SetExit(exit Exit, err error) {
 	}
 }
 
-// hasExited reports whether the leader's exit is known, or known to be unobservable.
-func (s *ExitStatus) hasExited() bool { return s.known.IsSet() }
+// HasExited reports whether the leader's exit is known, or known to be unobservable.
+func (s *ExitStatus) HasExited() bool { return s.known.IsSet() }
 
 // pause waits until the leader exits, unless it already has, atMost has passed, or ctx is done.
 func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	exited := s.known.Done()
-	if s.hasExited() {
+	if s.HasExited() {
 		exited = nil
 	}
 	select {

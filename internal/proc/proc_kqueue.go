@@ -228,7 +228,7 @@ func reap(pid int) {
 // them, and skips a process during its fork (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). The parent of that process
 // is in the list, and is only missed if it exits before it is visited; by then the child is visible. So the tree is
 // gone when one scan finds nothing, and another one after SIGKILL to the group, which reaches such a child.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
+func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	signalled := make(map[procfs.ID]bool)
 	var since procfs.ID // right before the first signal
 	sealed := false     // the last scan found nothing, and SIGKILL was sent to the group after it
@@ -240,13 +240,13 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		}
 		empty := len(members) == 0
 		if empty && sealed {
-			return nil
+			return nil, nil
 		}
 		if !first && ctx.Err() != nil {
 			for _, p := range members {
 				left = append(left, p.PID)
 			}
-			return left
+			return left, nil
 		}
 		sealed = false
 		switch {
@@ -280,14 +280,14 @@ func (t *Tree) Gone() bool { return false }
 
 // endGroup implements End if the process table cannot be read. It signals the group, waits for the leader's exit, and
 // then kills the rest of the group, whose ID the zombie still holds.
-func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
+func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	t.signalGroup(sig)
 	select {
 	case <-t.known.Done():
 		t.signalGroup(unix.SIGKILL)
-		return nil
+		return nil, nil
 	case <-ctx.Done():
-		return []int{t.pid}
+		return []int{t.pid}, nil
 	}
 }
 

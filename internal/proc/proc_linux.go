@@ -298,7 +298,7 @@ func (t *Tree) unreapedLocked() bool {
 	case t.closed:
 		return false
 	case t.pidfd < 0:
-		now, err := procfs.Read(t.pid)
+		now, err := t.sup.table.Read(t.pid)
 		return err == nil && now.ID == t.leader.ID && now.Parent == os.Getpid()
 	}
 	_, _, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG)

@@ -12,7 +12,7 @@ import (
 )
 
 // exitSeen reports whether the leader has exited and its exit status is known.
-func (s *ExitStatus) exitSeen() bool { return s.hasExited() && s.exitErr == nil }
+func (s *ExitStatus) exitSeen() bool { return s.HasExited() && s.exitErr == nil }
 
 // send sends a signal through by, and then SIGCONT, so that stopped processes also receive the signal.
 func send(sig syscall.Signal, by func(syscall.Signal) error) error {

@@ -20,8 +20,7 @@ import (
 // On Windows the command is started suspended, assigned to its own job object, and then resumed. So all its descendants
 // are in the job too, in every process group and console, and cannot leave it: the job allows no breakaway. A Tree has
 // the job's only handle, and the system ends a job's processes when its last handle is closed, so the tree outlives
-// neither Close nor the host. Processes that the task scheduler, a service or WMI starts for the command are not in the
-// job.
+// neither Close nor the host. Processes started for it by the task scheduler, a service or WMI are not.
 //
 // SIGKILL terminates the job. Every other signal is sent as CTRL_BREAK to the leader's process group. CTRL_BREAK is the
 // closest thing to a signal that can be sent to a process by its ID on Windows; it goes through the console shared by
@@ -200,8 +199,7 @@ func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 }
 
 // start creates the job and starts the process in it. It returns the error of startProcess unchanged: a syscall.Errno
-// is about the program. It wraps the errors of other steps, so that their "access denied" is not mistaken for the
-// program's.
+// is about the program. It wraps the errors of other steps, because "access denied" of those is not the program's.
 func (s startCalls) start(t *Tree, info *jobInfo, spec Spec, attr *syscall.ProcAttr) (err error) {
 	if t.job, err = s.newJob(); err != nil {
 		return fmt.Errorf("making a job: %w", err)
@@ -238,8 +236,7 @@ func (t *Tree) undo() {
 }
 
 // creationFlags returns the flags for CreateProcess: suspended until the process is in its job, and in its own process
-// group for CTRL_BREAK. If the host has no console, the system would create one for the command, with a window, unless
-// told not to.
+// group for CTRL_BREAK. For a host without a console, they prevent that the system creates one, with a window.
 func creationFlags() uint32 {
 	flags := uint32(windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP)
 	if _, err := windows.GetConsoleCP(); err != nil {
@@ -333,15 +330,15 @@ func (t *Tree) exitOf(code uint32) Exit {
 // returns the process IDs of the running members. It does not wait if no process can have received the signal.
 //
 // The job knows its processes, including all descendants.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
+func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	err := t.signal(sig)
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		members := t.members()
 		if len(members) == 0 {
-			return nil
+			return nil, nil
 		}
 		if err != nil || ctx.Err() != nil {
-			return members
+			return members, nil
 		}
 		t.pause(ctx, pause)
 	}
@@ -375,8 +372,7 @@ func (t *Tree) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// askedBy returns the POSIX name of the signal represented by CTRL_BREAK or, on a PTY, by CTRL_CLOSE. Signals unrelated
-// to consoles count as SIGTERM.
+// askedBy returns the POSIX name of the signal that CTRL_BREAK or, on a PTY, CTRL_CLOSE stands for: if none, SIGTERM.
 func askedBy(sig syscall.Signal) string {
 	switch sig {
 	case syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
@@ -428,7 +424,7 @@ func (t *Tree) Close() {
 		return
 	}
 	// The system would end the job by itself, but with exit code 0, which means success.
-	if !t.hasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
+	if !t.HasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
 		t.killed = true
 	}
 	t.pty.hangUp()

@@ -90,6 +90,14 @@ func warmUp(t *testing.T) {
 	tree.Output().Close()
 }
 
+// requireEnds ends a tree with a signal that ends all its processes.
+func requireEnds(t *testing.T, tree *Tree, sig syscall.Signal) {
+	t.Helper()
+	left, doubt := tree.End(t.Context(), sig)
+	require.NoError(t, doubt)
+	require.Empty(t, left)
+}
+
 func TestStartAndExit(t *testing.T) {
 	warmUp(t)
 	s := start(t, shellLine(t, "echo text& exit 7"))
@@ -98,7 +106,7 @@ func TestStartAndExit(t *testing.T) {
 	output, err := io.ReadAll(s.Output())
 	require.NoError(t, err)
 	require.Equal(t, "text\r\n", string(output))
-	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	requireEnds(t, s.Tree, syscall.SIGKILL)
 	s.OnExit(func(exit Exit, err error) { s.exits <- ended{exit, err} })
 	require.Equal(t, ended{exit: Exit{Code: 7}}, <-s.exits, "the end is known already")
 	require.Empty(t, s.Limits())
@@ -216,11 +224,12 @@ func TestEndReturnsWhatStillRuns(t *testing.T) {
 	s := start(t, sleeper(t))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Contains(t, s.End(cancelled, syscall.SIGTERM), s.PID())
-	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	left, _ := s.End(cancelled, syscall.SIGTERM)
+	require.Contains(t, left, s.PID())
+	requireEnds(t, s.Tree, syscall.SIGKILL)
 	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
 	s.Close()
-	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	requireEnds(t, s.Tree, syscall.SIGKILL)
 	s.Close()
 }
 

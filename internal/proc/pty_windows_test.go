@@ -215,7 +215,7 @@ func TestPTYSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startPTY(t, "sleep")
 			shown(t, s, "ready")
-			require.Empty(t, s.End(t.Context(), sig))
+			requireEnds(t, s.Tree, sig)
 			want := Exit{Signal: name}
 			if wintest.UnderWine() && sig != syscall.SIGKILL {
 				want = Exit{}
@@ -244,7 +244,7 @@ func TestPTYCloseEndsTheTree(t *testing.T) {
 func TestPTYWhoseOutputIsNotRead(t *testing.T) {
 	s := startPTY(t, "flood")
 	shown(t, s, "ready")
-	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	requireEnds(t, s.Tree, syscall.SIGKILL)
 	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
 }
 
@@ -392,7 +392,7 @@ func TestPTYStartIsLikeOneWithout(t *testing.T) {
 			require.NoError(t, err)
 			_, err = io.ReadAll(tree.Output())
 			require.NoError(t, err)
-			require.Empty(t, tree.End(t.Context(), syscall.SIGKILL))
+			requireEnds(t, tree, syscall.SIGKILL)
 			tree.Close()
 			tree.Output().Close()
 			sup.Close()

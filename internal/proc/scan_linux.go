@@ -3,6 +3,7 @@ package proc
 // This file finds a tree's processes, on Linux.
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -19,8 +20,7 @@ import (
 // The mark and the open pipe survive a new session, a double fork, and the loss of each other. If a process's parent
 // shows that another program started it, the mark does not make it a member. With a cgroup, the members are exactly its
 // processes. A process outside the session with another parent, a cleared environment and a closed output cannot be
-// told from any other; only a cgroup still contains it. With Spec.KeepDetached, neither the mark nor a parent in
-// another session makes a process a member.
+// told from any other; only a cgroup has it. With Spec.KeepDetached, mark and parent count in the session only.
 //
 // A process leaves its session only by beginning a new one. So, until process IDs wrap around, a process in a session
 // with a lower ID than the leader's cannot be a member, and one getsid, a fraction of a microsecond, rules it out.
@@ -30,6 +30,7 @@ type member struct {
 	procfs.Process
 	handle  procfs.Handle
 	escaped bool // in Tree.escaped, with the handle
+	killed  bool // by SIGKILL, but still exiting
 }
 
 // scan is the result of one pass over the processes, for one tree.
@@ -37,19 +38,10 @@ type scan struct {
 	members   []*member
 	undecided []int // possible members: in execve, or not opened because descriptors ran out
 	complete  bool  // no member that began or ended during the scan was missed
-	err       error // set if the process table cannot be read; only the leader is known then
+	err       error // set if the process table cannot be read: members outside the session are not known then
 }
 
 func (s *scan) empty() bool { return len(s.members) == 0 && len(s.undecided) == 0 }
-
-func (s *scan) pids() []int {
-	pids := slices.Clone(s.undecided)
-	for _, m := range s.members {
-		pids = append(pids, m.PID)
-	}
-	slices.Sort(pids)
-	return pids
-}
 
 // close frees the handles not kept by the tree.
 func (s *scan) close() {
@@ -128,8 +120,7 @@ func (s *scanner) run() {
 }
 
 // examineSince examines the processes with IDs from first to last, and then those begun since, until a missed process
-// cannot have started any of them. The system assigns IDs in order, so a process is examined after its parent, and a
-// missed process has ended.
+// cannot have started any of them. IDs are assigned in order, so parents come first, and a missed process has ended.
 func (s *scanner) examineSince(first, last int) (complete bool) {
 	sup := s.tree.sup
 	for first <= last {
@@ -162,14 +153,17 @@ const fewNumbers = 4000
 
 // examineAll examines all processes with IDs from first to last.
 func (s *scanner) examineAll(first, last int) {
-	pids, err := procfs.PIDs()
-	if err != nil {
+	pids, err := s.tree.sup.table.PIDs()
+	if err != nil && last == math.MaxInt {
 		s.err = err
 		s.undecided = append(s.undecided, s.tree.pid)
 		return
 	}
+	for pid := first; err != nil && pid <= last; pid++ {
+		s.examine(pid)
+	}
 	for _, pid := range pids {
-		if first <= pid && pid <= last && (pid == s.tree.pid || !s.tree.sup.leads(pid)) {
+		if first <= pid && pid <= last && pid != s.session && (pid == s.tree.pid || !s.tree.sup.leads(pid)) {
 			s.examine(pid)
 		}
 	}
@@ -198,15 +192,9 @@ func (s *scanner) examine(pid int) {
 			return
 		}
 	}
-	handle, err := procfs.Open(pid)
+	handle, err := t.sup.table.Open(pid)
 	if err != nil {
-		if session, err := unix.Getsid(pid); err == nil && session == s.session && !(pid == t.pid && t.hasExited()) {
-			// The process is hidden (hidepid in man 5 proc), or this process has no descriptors left.
-			p := procfs.Process{ID: procfs.ID{PID: pid}, Group: -1}
-			s.members = append(s.members, &member{Process: p, handle: handle})
-			return
-		}
-		s.note(pid, answerOf(err))
+		s.examineUnread(pid, err)
 		return
 	}
 	p, err := handle.Process()
@@ -222,6 +210,28 @@ func (s *scanner) examine(pid int) {
 	default:
 		s.classify(p, handle)
 	}
+}
+
+// examineUnread classifies a process that /proc does not show: it is hidden (hidepid in man 5 proc), /proc is that of
+// another PID namespace, or this process has no descriptors left.
+func (s *scanner) examineUnread(pid int, err error) {
+	handle := procfs.OpenPidfd(pid) // before getsid: the process may end, and its number be reused
+	session, sessionErr := unix.Getsid(pid)
+	switch {
+	case sessionErr == unix.ESRCH, handle.Exited(), pid == s.tree.pid && s.tree.HasExited():
+		s.missed = true
+	case sessionErr == nil && session == s.session:
+		group, _ := unix.Getpgid(pid)
+		p := procfs.Process{ID: procfs.ID{PID: pid, Started: math.MaxUint64}, Group: group, Session: session}
+		s.members = append(s.members, &member{Process: p, handle: handle})
+		return
+	case errors.Is(err, procfs.ErrUnusable):
+		s.err = err
+		fallthrough
+	default:
+		s.note(pid, answerOf(err))
+	}
+	handle.Close()
 }
 
 // note records an answer about a process that is not known to be a member.
@@ -270,7 +280,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 
 // othersLead reports whether the leader of this session of the handle's process is outside the tree.
 func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
-	leader, err := procfs.Read(session)
+	leader, err := s.tree.sup.table.Read(session)
 	now, nowErr := handle.Process() // while it is in the session, the leader's ID is not reused
 	return err == nil && nowErr == nil && now.Session == session &&
 		(s.seen[leader.ID] || leader.Started < s.tree.leader.Started)
@@ -307,7 +317,7 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 			return no
 		}
 		return noUnlessExiting(handle)
-	case p.Parent == os.Getpid() && executesSame(handle):
+	case p.Parent == os.Getpid() && t.executesSame(handle):
 		return no // it is being started; until execve it has all of this process's files
 	}
 	switch writes, err := handle.CanWriteTo(t.writing); {
@@ -320,8 +330,8 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 }
 
 // executesSame reports whether a process runs the same program file as this one.
-func executesSame(handle procfs.Handle) bool {
-	self, err := procfs.Open(os.Getpid())
+func (t *Tree) executesSame(handle procfs.Handle) bool {
+	self, err := t.sup.table.Open(os.Getpid())
 	if err != nil {
 		return false
 	}
@@ -375,7 +385,7 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 		if !isParent && !(m.escaped && m.Session != 0 && m.Session == p.Session && s.beganSession(p.Session)) {
 			continue
 		}
-		handle, err := procfs.Open(p.PID)
+		handle, err := s.tree.sup.table.Open(p.PID)
 		if err != nil { // it has ended, and may have started another process
 			s.complete = false
 			return true
@@ -400,52 +410,40 @@ func (s *scanner) beganSession(session int) bool {
 	if slices.ContainsFunc(s.members, func(m *member) bool { return m.PID == session }) {
 		return true
 	}
-	leader, err := procfs.Read(session)
+	leader, err := s.tree.sup.table.Read(session)
 	return procfs.IsGone(err) || err == nil && leader.Exited
 }
 
 // readLeader reads the leader's entry in the process table, once, while its ID is its own.
 func (t *Tree) readLeader() {
 	if t.leader.PID == 0 {
-		t.leader, _ = procfs.Read(t.pid)
+		t.leader, _ = t.sup.table.Read(t.pid)
 	}
 }
 
 // scanCgroup finds the members of a tree with a cgroup, which are the processes in it.
 func (t *Tree) scanCgroup() *scan {
 	s := &scan{complete: true}
-	undecided := func(pid int) {
-		s.complete = false
-		s.undecided = append(s.undecided, pid)
-	}
-	before, err := t.cgroup.PIDs()
-	if err != nil {
-		undecided(t.pid)
-	}
+	before, beforeErr := t.cgroup.PIDs()
 	for _, pid := range before {
-		handle, err := procfs.Open(pid)
-		switch {
-		case err == nil:
+		if handle, err := t.sup.table.Open(pid); !procfs.IsGone(err) { // after other errors, the handle's methods fail
 			s.members = append(s.members, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}}, handle: handle})
-		case !procfs.IsGone(err):
-			undecided(pid)
 		}
 	}
 	now, err := t.cgroup.PIDs()
-	if err != nil {
-		undecided(t.pid)
+	if cmp.Or(beforeErr, err) != nil {
+		s.complete, s.undecided = false, []int{t.pid}
 	}
 	s.members = slices.DeleteFunc(s.members, func(m *member) bool {
 		p, err := m.handle.Process()
-		if err != nil && !procfs.IsGone(err) {
-			undecided(m.PID)
+		if err == nil {
+			m.Process = p
 		}
-		in := err == nil && !p.Exited && slices.Contains(now, m.PID)
-		if !in {
+		gone := procfs.IsGone(err) || p.Exited || !slices.Contains(now, m.PID)
+		if gone {
 			m.handle.Close()
 		}
-		m.Process = p
-		return !in
+		return gone
 	})
 	return s
 }

@@ -43,7 +43,7 @@ func TestAChildOfTheHostThatACommandMade(t *testing.T) {
 			<-tree.known.Done()
 			require.False(t, tree.Gone())
 		}
-		require.Empty(t, tree.End(context.Background(), syscall.SIGKILL))
+		tree.endWith(context.Background(), syscall.SIGKILL)
 		require.NoError(t, unix.Waitid(unix.P_PID, sibling, nil, unix.WEXITED, nil))
 		tree.close()
 	}

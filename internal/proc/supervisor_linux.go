@@ -17,8 +17,7 @@ import (
 )
 
 // Supervisor starts trees and keeps their shared state. The zero value is ready to use, and holds no resources before
-// the first Start. Its methods are safe for concurrent use, but Close must be the last call, after every Tree is
-// closed.
+// the first Start. Its methods are safe for concurrent use, but Close must be the last call, after that of every Tree.
 //
 // Up to two goroutines, each locked to its thread, make all starts: a fork waits until the child executes its program.
 // The system kills a leader when the thread that forked it ends (PR_SET_PDEATHSIG in man 2 prctl), and that must happen
@@ -29,9 +28,9 @@ type Supervisor struct {
 	// HostReaps means that the host reaps every child of its process, and reports each exit by calling Reaped.
 	HostReaps bool
 
-	busy     sync.WaitGroup // the goroutines of starters and trees
-	inherit  inherit
-	counters procfs.Counters
+	busy    sync.WaitGroup // the goroutines of starters and trees
+	inherit inherit
+	table   procfs.Table
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // waiting starts
@@ -208,8 +207,7 @@ func (s *Supervisor) endStart() {
 }
 
 // forked reports whether a process is a started command or one being started, and not an adopted orphan: orphans become
-// children of the main thread. It returns false where the system does not list a thread's children
-// (CONFIG_PROC_CHILDREN).
+// children of the main thread. Without a list of a thread's children (CONFIG_PROC_CHILDREN), it returns false.
 func (s *Supervisor) forked(pid int) bool {
 	s.mu.Lock()
 	var threads []int
@@ -282,5 +280,5 @@ func (s *Supervisor) Close() {
 	}
 	s.mu.Unlock()
 	s.busy.Wait()
-	s.counters.Close()
+	s.table.Close()
 }

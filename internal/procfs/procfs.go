@@ -1,7 +1,7 @@
 // Package procfs reads the system's process table: /proc on Linux, and sysctl kern.proc on macOS and FreeBSD. It does
 // not support other systems. On Linux it also signals a process through a handle that cannot refer to any other
 // process. It imports only the standard library and x/sys, and does not know about process trees. The caller closes
-// each Handle and Counters, and distinguishes errors about a process (IsGone, fs.ErrPermission) from local errors,
+// each Handle and Table, and distinguishes errors about a process (IsGone, fs.ErrPermission) from local errors,
 // such as EMFILE. The functions are safe for concurrent use.
 package procfs
 

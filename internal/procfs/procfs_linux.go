@@ -4,6 +4,7 @@ package procfs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -24,14 +25,19 @@ type Handle struct{ dir int }
 // NoHandle returns a Handle without a process. Its methods fail.
 func NoHandle() Handle { return Handle{dir: -1} }
 
-// Open opens the process with the number pid; Handle.Process identifies it. It returns fs.ErrNotExist if the process
-// does not exist. After an error, the methods of the Handle fail.
-func Open(pid int) (Handle, error) {
-	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
-	if err == unix.ESRCH {
-		err = unix.ENOENT
+// OpenPidfd returns a Handle that does not need /proc. Only Signal, Exited and Close work, and none before Linux 5.3.
+func OpenPidfd(pid int) Handle {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return NoHandle()
 	}
-	return Handle{dir}, err
+	return Handle{fd}
+}
+
+// Exited reports whether the process of a Handle from OpenPidfd has exited.
+func (h Handle) Exited() bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(h.dir), Events: unix.POLLIN}}, 0)
+	return n > 0 && err == nil
 }
 
 func (h Handle) Close() { unix.Close(h.dir) }
@@ -62,8 +68,7 @@ var ErrExecuting = errors.New("the process is in execve")
 
 // Variable returns a variable from the initial environment of the process's program, split at colons. It returns nil if
 // the variable is not set. It fails if the process is gone (IsGone), its environment is not readable
-// (fs.ErrPermission), or it is in execve (ErrExecuting). During execve a process briefly has no environment, and a read
-// in progress ends early.
+// (fs.ErrPermission), or it is in execve (ErrExecuting), which briefly removes the environment and ends reads early.
 func (h Handle) Variable(name string) ([]string, error) {
 	const tries = 4
 	for range tries {
@@ -105,13 +110,19 @@ func (h Handle) readVariable(name string) (value string, size int, err error) {
 	return "", len(environ), err
 }
 
-func (h Handle) environ(path string) ([]byte, error) {
+// environ reads a file to its end. It avoids the system calls of os.ReadFile that add a file to Go's poller.
+func (h Handle) environ(path string) (data []byte, err error) {
 	fd, err := open(h.dir, path, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	return readAll(fd)
+	data = make([]byte, 0, 4<<10)
+	for n := 1; n > 0 && err == nil; data = data[:len(data)+max(n, 0)] {
+		data = slices.Grow(data, 1<<9)
+		n, err = retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
+	}
+	return data, err
 }
 
 // threadsEnviron returns the environment from the first thread with a nonempty one.
@@ -191,8 +202,7 @@ func (h Handle) CanWriteTo(file File) (bool, error) {
 }
 
 // IsGone reports whether an error from Open, Read or a Handle's method means that the process no longer exists. With
-// other errors the process may still exist: it may be unreadable (fs.ErrPermission), or this process may lack
-// descriptors or memory.
+// other errors it may exist: unreadable (fs.ErrPermission), or this process lacks descriptors or memory.
 func IsGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
 // Owner returns the user that the process runs as, or root if the process is not dumpable (man 5 proc).
@@ -220,9 +230,50 @@ func (h Handle) read(name string, p []byte) (int, error) {
 	return retry(func() (int, error) { return unix.Read(fd, p) })
 }
 
+// A Table is the process table in /proc. The zero value is ready to use. The methods may be called concurrently, but
+// not during or after Close. Open, Read and PIDs fail with ErrUnusable without /proc, and with that of another PID
+// namespace, where each number belongs to another process. LastPID works with the latter.
+type Table struct {
+	checked   sync.Once
+	unusable  error
+	opened    sync.Once
+	fd        int // /proc/loadavg, kept open so that LastPID needs one system call
+	err       error
+	ancestors []int
+}
+
+// ErrUnusable means that /proc is not mounted, or is that of another PID namespace.
+var ErrUnusable = errors.New("/proc does not show the processes of this PID namespace")
+
+// Usable returns ErrUnusable if numbers in /proc are not those of this process's PID namespace.
+func (t *Table) Usable() error {
+	t.checked.Do(func() {
+		const initial = "pid:[4026531836]" // PROC_PID_INIT_INO in the kernel: it is in no other namespace
+		self, _ := os.Readlink("/proc/self")
+		namespace, _ := os.Readlink("/proc/self/ns/pid")
+		if self != strconv.Itoa(os.Getpid()) || namespace != initial && len(namespaceIDs("self")) > 1 {
+			t.unusable = ErrUnusable
+		}
+	})
+	return t.unusable
+}
+
+// Open opens the process with the number pid; Handle.Process identifies it. It returns fs.ErrNotExist if the process
+// does not exist. After an error, the methods of the Handle fail.
+func (t *Table) Open(pid int) (Handle, error) {
+	if err := t.Usable(); err != nil {
+		return NoHandle(), err
+	}
+	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
+	if err == unix.ESRCH {
+		err = unix.ENOENT
+	}
+	return Handle{dir}, err
+}
+
 // Read returns the entry of a process. It returns fs.ErrNotExist or syscall.ESRCH if the process does not exist.
-func Read(pid int) (Process, error) {
-	h, err := Open(pid)
+func (t *Table) Read(pid int) (Process, error) {
+	h, err := t.Open(pid)
 	if err != nil {
 		return Process{}, err
 	}
@@ -292,11 +343,8 @@ func Parent(pid int) int {
 func ThreadChildren(pid, thread int) (pids []int, err error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, thread))
 	for _, field := range strings.Fields(string(list)) {
-		pid, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, err
-		}
-		pids = append(pids, pid)
+		child, _ := strconv.Atoi(field)
+		pids = append(pids, child)
 	}
 	return pids, err
 }
@@ -312,11 +360,16 @@ func Children(pid int) (pids []int) {
 }
 
 // SharesNamespace reports whether a process exists and certainly is in the PID namespace of this process.
-func SharesNamespace(pid int) bool {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, numbers, _ := bytes.Cut(status, []byte("\nNSpid:")) // one number in each namespace, from that of /proc on
-	numbers, _, _ = bytes.Cut(numbers, []byte("\n"))
-	return len(bytes.Fields(numbers)) == 1
+func (t *Table) SharesNamespace(pid int) bool {
+	return t.Usable() == nil && len(namespaceIDs(strconv.Itoa(pid))) == 1
+}
+
+// namespaceIDs returns the IDs of a process in its PID namespaces, beginning with that of /proc.
+func namespaceIDs(process string) [][]byte {
+	status, _ := os.ReadFile("/proc/" + process + "/status")
+	_, ids, _ := bytes.Cut(status, []byte("\nNSpid:"))
+	ids, _, _ = bytes.Cut(ids, []byte("\n"))
+	return bytes.Fields(ids)
 }
 
 // SharesMemory reports whether a process certainly has the memory of this process, as a child has until its execve.
@@ -327,10 +380,10 @@ func SharesMemory(pid int) bool {
 }
 
 // PIDs returns the numbers of all processes in increasing order. A process that starts during the call may be missing.
-func PIDs() ([]int, error) {
+func (t *Table) PIDs() ([]int, error) {
 	pids, err := numbersIn("/proc")
-	if err == nil && !slices.Contains(pids, os.Getpid()) {
-		err = errors.New("procfs: this process is not in /proc, so other processes are missing as well")
+	if err = cmp.Or(err, t.Usable()); err == nil && !slices.Contains(pids, os.Getpid()) {
+		err = ErrUnusable
 	}
 	return pids, err
 }
@@ -352,43 +405,39 @@ func numbersIn(path string) (numbers []int, err error) {
 	return numbers, err
 }
 
-// Counters reads the last assigned process number. The zero value is ready to use. The methods may be called
-// concurrently, but not during or after Close.
-type Counters struct {
-	once      sync.Once
-	fd        int // /proc/loadavg, kept open so that LastPID needs one system call
-	err       error
-	ancestors []int
-}
-
-func (c *Counters) open() {
-	c.fd, c.err = openKernelFile("/proc/loadavg")
-	c.ancestors = []int{os.Getpid()}
+func (t *Table) open() {
+	t.fd, t.err = open(unix.AT_FDCWD, "/proc/loadavg", 0)
+	var system unix.Statfs_t
+	if t.err == nil && (unix.Fstatfs(t.fd, &system) != nil || system.Type != unix.PROC_SUPER_MAGIC) {
+		unix.Close(t.fd) // a file of lxcfs in a container, with contents up to five seconds old
+		t.err = errors.New("procfs: /proc/loadavg is not the kernel's")
+	}
+	t.ancestors = []int{os.Getpid()}
 	for pid := os.Getppid(); pid != 0; {
-		p, err := Read(pid)
+		p, err := t.Read(pid)
 		if err != nil {
-			c.ancestors = nil
+			t.ancestors = nil
 			return
 		}
-		c.ancestors, pid = append(c.ancestors, pid), p.Parent
+		t.ancestors, pid = append(t.ancestors, pid), p.Parent
 	}
 }
 
 // Ancestors returns this process and its ancestors in its PID namespace when a method was first called, or nil if some
 // are unknown. Later ancestors are among them, because only ancestors adopt a process.
-func (c *Counters) Ancestors() []int {
-	c.once.Do(c.open)
-	return c.ancestors
+func (t *Table) Ancestors() []int {
+	t.opened.Do(t.open)
+	return t.ancestors
 }
 
 // LastPID returns the number last assigned to a process or thread (the last field in man 5 proc_loadavg).
-func (c *Counters) LastPID() (int, error) {
-	c.once.Do(c.open)
-	if c.err != nil {
-		return 0, c.err
+func (t *Table) LastPID() (int, error) {
+	t.opened.Do(t.open)
+	if t.err != nil {
+		return 0, t.err
 	}
 	var line [128]byte
-	n, err := retry(func() (int, error) { return unix.Pread(c.fd, line[:], 0) })
+	n, err := retry(func() (int, error) { return unix.Pread(t.fd, line[:], 0) })
 	if err != nil {
 		return 0, err
 	}
@@ -397,66 +446,33 @@ func (c *Counters) LastPID() (int, error) {
 }
 
 // Now returns the newest ID at this moment. The ID of any process that starts later is After it.
-func (c *Counters) Now() (newest ID) {
+func (t *Table) Now() (newest ID) {
 	var sinceBoot unix.Timespec
 	unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot)
 	newest.Started = uint64(sinceBoot.Nano() / 1e7) // /proc counts 100 ticks per second (USER_HZ)
-	newest.PID, _ = c.LastPID()
+	newest.PID, _ = t.LastPID()
 	return newest
 }
 
-func (c *Counters) Close() {
-	c.once.Do(func() { c.err = os.ErrClosed })
-	if c.err == nil {
-		unix.Close(c.fd)
+func (t *Table) Close() {
+	t.opened.Do(func() { t.err = os.ErrClosed })
+	if t.err == nil {
+		unix.Close(t.fd)
 	}
-}
-
-// openKernelFile opens a file in /proc. It fails if another file is mounted over it, such as a file of lxcfs in a
-// container, with contents up to five seconds old.
-func openKernelFile(path string) (int, error) {
-	fd, err := open(unix.AT_FDCWD, path, 0)
-	if err != nil {
-		return -1, err
-	}
-	var system unix.Statfs_t
-	_, err = retry(func() (int, error) { return 0, unix.Fstatfs(fd, &system) })
-	if err == nil && system.Type != unix.PROC_SUPER_MAGIC {
-		err = fmt.Errorf("procfs: %s is not the kernel's", path)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
 }
 
 // Forks returns the number of processes and threads started since boot ("processes" in proc_stat(5)), or 0 if unknown.
-func Forks() uint64 {
-	stat, _ := os.ReadFile("/proc/stat")
-	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))
-	text, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, _ := strconv.ParseUint(string(text), 10, 64)
-	return n
-}
+func Forks() uint64 { return number("/proc/stat", "\nprocesses ") }
 
 // Limit returns the highest process number that the system assigns, plus one, or 0 if it is unknown.
-func Limit() uint64 {
-	text, _ := os.ReadFile("/proc/sys/kernel/pid_max")
-	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
-	return n
-}
+func Limit() uint64 { return number("/proc/sys/kernel/pid_max", "") }
 
-// readAll reads a descriptor to the end. It avoids the system calls of os.ReadFile that add a file to Go's poller.
-func readAll(fd int) ([]byte, error) {
-	data := make([]byte, 0, 4<<10)
-	for {
-		n, err := retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
-		if err != nil || n == 0 {
-			return data, err
-		}
-		data = slices.Grow(data[:len(data)+n], 1<<9)
-	}
+func number(path, after string) uint64 {
+	text, _ := os.ReadFile(path)
+	_, rest, _ := strings.Cut(string(text), after)
+	line, _, _ := strings.Cut(rest, "\n")
+	n, _ := strconv.ParseUint(line, 10, 64)
+	return n
 }
 
 func open(dir int, path string, flags int) (int, error) {

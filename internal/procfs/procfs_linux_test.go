@@ -64,14 +64,14 @@ func FuzzParseStat(f *testing.F) {
 
 // Now distinguishes earlier from later processes, even within a clock tick.
 func TestNow(t *testing.T) {
-	var c Counters
+	var c Table
 	defer c.Close()
 	begin := func() ID {
 		command := exec.Command("sleep", "300")
 		require.NoError(t, command.Start())
 		defer command.Wait()
 		defer command.Process.Kill()
-		p, err := Read(command.Process.Pid)
+		p, err := new(Table).Read(command.Process.Pid)
 		require.NoError(t, err)
 		return p.ID
 	}
@@ -103,9 +103,9 @@ func TestAProcessWithAnOddName(t *testing.T) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", thread))
 	require.NoError(t, err)
 	require.Contains(t, string(text), string(name[:len(name)-1]))
-	_, err = Read(thread)
+	_, err = new(Table).Read(thread)
 	require.ErrorIs(t, err, unix.ESRCH, "a thread is no process")
-	p, err := Read(os.Getpid())
+	p, err := new(Table).Read(os.Getpid())
 	require.NoError(t, err)
 	require.Equal(t, os.Getppid(), p.Parent)
 }
@@ -135,7 +135,7 @@ func TestAHandleDoesNotMeanALaterProcess(t *testing.T) {
 	for range 50 {
 		first := exec.Command("sleep", "300")
 		require.NoError(t, first.Start())
-		handle, err := Open(first.Process.Pid)
+		handle, err := new(Table).Open(first.Process.Pid)
 		require.NoError(t, err)
 		require.NoError(t, handle.Signal(syscall.SIGKILL))
 		first.Wait()
@@ -152,7 +152,7 @@ func TestAHandleDoesNotMeanALaterProcess(t *testing.T) {
 		_, err = handle.Variable("PATH")
 		require.True(t, IsGone(err))
 		handle.Close()
-		now, err := Read(second.Process.Pid)
+		now, err := new(Table).Read(second.Process.Pid)
 		require.NoError(t, err)
 		require.False(t, now.Exited)
 		second.Process.Kill()
@@ -167,17 +167,17 @@ func TestAHandleDoesNotMeanALaterProcess(t *testing.T) {
 }
 
 func TestTheTable(t *testing.T) {
-	pids, err := PIDs()
+	pids, err := new(Table).PIDs()
 	require.NoError(t, err)
 	require.Contains(t, pids, os.Getpid())
 	require.IsIncreasing(t, pids)
-	var c Counters
+	var c Table
 	defer c.Close()
 	_, err = c.LastPID()
 	require.NoError(t, err)
 	require.Positive(t, Forks())
 	require.Greater(t, Limit(), uint64(os.Getpid()))
-	_, err = Open(1 << 30)
+	_, err = new(Table).Open(1 << 30)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -188,7 +188,7 @@ func TestWhoCanWriteToAPipe(t *testing.T) {
 	pipe, err := FileOf(int(w.Fd()))
 	require.NoError(t, err)
 	require.True(t, pipe.IsPipe())
-	self, err := Open(os.Getpid())
+	self, err := new(Table).Open(os.Getpid())
 	require.NoError(t, err)
 	defer self.Close()
 	writes, err := self.CanWriteTo(pipe)

@@ -62,10 +62,11 @@ func Start(t testing.TB, c Command, show func(output []byte)) *Window {
 	var reading sync.WaitGroup
 	reading.Go(func() { w.read(show) })
 	t.Cleanup(func() {
-		left := tree.End(context.Background(), syscall.SIGKILL)
+		left, doubt := tree.End(context.Background(), syscall.SIGKILL)
 		tree.Output().Close()
 		reading.Wait()
 		tree.Close()
+		require.NoError(t, doubt)
 		require.Empty(t, left, "processes are left")
 	})
 	return w

@@ -198,8 +198,8 @@ func (p *process) sendSignals() (gone bool) {
 		if !ok {
 			return false
 		}
-		left := p.tree.End(ctx, sig)
-		if len(left) == 0 && (ctx.Err() == nil || p.tree.Gone()) {
+		left, doubt := p.tree.End(ctx, sig)
+		if len(left) == 0 && doubt == nil && (ctx.Err() == nil || p.tree.Gone()) {
 			return true
 		}
 	}

@@ -84,10 +84,12 @@ func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if err == nil {
 		tree.KeepDetached()
 	}
-	if left := end(tree); len(left) > 0 {
+	// The end is that of a closed terminal window, and then by force.
+	left, doubt := life.End(tree, nil, life.Step{Signal: syscall.SIGHUP, Wait: hangUpWait})
+	if len(left) > 0 || doubt != nil {
 		failed := &Error{Reason: Survivors}
 		errors.As(err, &failed)
-		failed.PIDs = left
+		failed.PIDs, failed.Err = left, cmp.Or(failed.Err, doubt)
 		return nil, failed
 	}
 	if err != nil {
@@ -165,9 +167,4 @@ func ended(ctx context.Context) *Error {
 		return &Error{Reason: Cancelled, Err: cause}
 	}
 	return &Error{Reason: TimedOut, Err: context.DeadlineExceeded}
-}
-
-// end ends the tree as a closed terminal window does, and then by force. It returns the survivors.
-func end(tree *proc.Tree) (left []int) {
-	return life.End(tree, nil, life.Step{Signal: syscall.SIGHUP, Wait: hangUpWait})
 }

@@ -38,7 +38,7 @@ func TestRunnerOverSSH(t *testing.T) {
 		server.KillConnections()
 		c.exit(0)
 		requireEnds(t, command)
-		require.Contains(t, c.stderr.String(), "\nclient: lost: the remote system has closed it: ssh: exit code 255")
+		require.Contains(t, c.stderr.String(), "\nclient: lost: ssh has ended with exit code 255")
 		require.Contains(t, c.stdout.String(), "connection lost")
 	}
 	c := startClient(t, exampleAgent(),

@@ -129,7 +129,7 @@ func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (s
 	})
 	for _, helps := range []func(*Terminal) bool{
 		func(t *Terminal) bool { return inSession > 0 && t.session == session },
-		func(*Terminal) bool { return all > 0 || bytes > 0 },
+		func(t *Terminal) bool { return all > 0 || bytes > 0 && t.store.room() > 0 },
 	} {
 		for _, t := range oldest {
 			if _, left := ended[t]; left && helps(t) {

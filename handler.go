@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -244,10 +245,10 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
 	const perArg, perVariable = 16, 40 // bytes of each in its slice
 	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
-	limit := maxPendingCreates * h.options.maxCreateBytes()
+	limit := maxPendingCreates * min(h.options.maxCreateBytes(), math.MaxInt/maxPendingCreates)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.createBytes+size > limit {
+	if size > limit-h.createBytes {
 		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "pending_create_bytes", Limit: int64(limit)}}
 	}
 	h.createBytes += size

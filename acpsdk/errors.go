@@ -26,7 +26,8 @@ func IsSignInRequired(err error) bool {
 //	denied := errors.Is(acpsdk.Cause(err), fs.ErrPermission)
 //
 // The methods cannot wrap it themselves, because acp.RequestError has no Unwrap method, and the SDK sends the code of no
-// other type. Cause returns any other error unchanged.
+// other type. Cause returns any other error unchanged, also a *jsonrpc2.Error without data that a policy or a hook
+// returned.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*acp.RequestError](err); ok {
 		if data, ok := e.Data.(errorData); ok {
@@ -45,17 +46,16 @@ type errorData struct {
 // requestError converts an error. The result has the code, message and data of acpterm.ResponseError.
 func (t *Terminals) requestError(err error) *acp.RequestError {
 	wire := acpterm.ResponseError(err)
-	data := errorData{cause: err}
-	if wire.Data != nil {
-		data.RawMessage = *wire.Data
+	converted := &acp.RequestError{Code: int(wire.Code), Message: wire.Message}
+	if wire.Data != nil { // only the host's own *jsonrpc2.Error may lack it
+		converted.Data = errorData{*wire.Data, err}
 	}
-	converted := &acp.RequestError{Code: int(wire.Code), Message: wire.Message, Data: data}
 	// A policy's reason may have any length. The name of a missing command is in both message and data.
 	if encoded, _ := json.Marshal(converted); t.TerminalCapability() && len(encoded) > t.maxEncoded() {
 		if e, ok := errors.AsType[*acpterm.Error](err); ok {
 			converted.Message = "acpterm: " + e.Kind.Error()
-			data.RawMessage, _ = json.Marshal(map[string]any{"kind": e.Kind})
-			converted.Data = data
+			kind, _ := json.Marshal(map[string]any{"kind": e.Kind})
+			converted.Data = errorData{kind, err}
 		}
 	}
 	return converted

@@ -47,7 +47,7 @@ var oddUpdates = []string{
 
 	`"exitStatus":7`, `"exitStatus":"x"`, `"exitStatus":[]`, `"exitStatus":{"exitCode":"1"}`,
 	`"exitStatus":{"exitCode":1.5,"signal":3}`, `"exitStatus":{"exitCode":3.0}`, `"exitStatus":{"exitCode":1e2}`,
-	`"exitStatus":{"exitCode":-0}`, `"exitStatus":{"exitCode":1,"_meta":7}`, `"exitStatus":{"signal":""}`,
+	`"exitStatus":{"exitCode":-0}`, `"exitStatus":{"exitCode":1,"_meta":7}`,
 	`"exitStatus":{"exitCode":true,"signal":"SIGINT"}`, `"exitStatus":{"ExitCode":1}`, `"exitStatus":{"exitCode":1,"x":{}}`,
 
 	`"Command":"x","CWD":"x","Output":null,"Size":null,"Capabilities":null,"exitstatus":{}`,
@@ -79,7 +79,17 @@ func ownReading(unchanged held) map[string]func(held) held {
 		h.Cancellable = false
 		return h
 	}
+	noSignal := func(h held) held {
+		status := *h.ExitStatus
+		status.Signal = nil
+		h.ExitStatus = &status
+		return h
+	}
 	return map[string]func(held) held{
+		// The SDK keeps any text as the signal. It could steer the user's terminal, so only names count.
+		`"exitStatus":{"signal":""}`:                        noSignal,
+		`"exitStatus":{"signal":"X\u001b[2J"}`:              noSignal,
+		`"exitStatus":{"exitCode":1,"signal":"not a name"}`: noSignal,
 		// The SDK does not check base64, and Node.js accepts anything. RFC 4648 requires the alphabet and the padding.
 		`"output":{"data":"%%%"},"command":"after"`:                                     refused,
 		`"output":{"data":"YQ"}`:                                                        refused,

@@ -5,6 +5,7 @@ package embedtest
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -53,6 +54,8 @@ func TestNegativeLimits(t *testing.T) {
 	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
 	p.Refused("create_bytes", -1)
+	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: math.MaxInt})
+	require.Nil(t, p.Ask(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")).Error)
 }
 
 // A Handler keeps the options it was created with.

@@ -103,6 +103,7 @@ func (l *LoginEnv) failed(err error) error {
 	e := &LoginError{Shell: l.spec.Shell, Failure: LoginNotStarted, Err: err}
 	if failed, ok := errors.AsType[*loginshell.Error](err); ok {
 		e.Failure, e.PIDs, e.Err = LoginFailure(failed.Reason), failed.PIDs, failed.Err
+		e.uncertain = failed.Uncertain
 		if failed.Exit != nil {
 			e.Status = statusOf(*failed.Exit)
 		}
@@ -166,8 +167,11 @@ type LoginError struct {
 	Status *acpterm.TerminalExitStatus
 	// PIDs lists the processes that were still running ten seconds after SIGKILL was sent.
 	PIDs []int
-	// Err is the underlying error, if any, such as a system error or the cause of a context.
+	// Err is the underlying error, if any, such as a system error or the cause of a context. It also describes processes
+	// that may be running or are exiting; the error then matches ErrSurvivors, even if PIDs is empty.
 	Err error
+
+	uncertain bool // Err describes such processes
 }
 
 // Error returns a message that contains the shell, the failure and any details.
@@ -193,7 +197,7 @@ func (e *LoginError) Unwrap() []error {
 	if e.Failure == LoginCancelled {
 		errs = append(errs, acpterm.ErrCancelled)
 	}
-	if len(e.PIDs) > 0 || e.Failure == LoginSurvivors {
+	if len(e.PIDs) > 0 || e.uncertain || e.Failure == LoginSurvivors {
 		errs = append(errs, acpterm.ErrSurvivors)
 	}
 	if e.Err != nil {

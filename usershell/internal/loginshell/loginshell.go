@@ -47,7 +47,9 @@ type Error struct {
 	Reason Reason
 	Exit   *proc.Exit
 	PIDs   []int // processes that still run after SIGKILL
-	Err    error
+	// Uncertain means that other processes may run, or are exiting after SIGKILL. Err describes them.
+	Uncertain bool
+	Err       error
 }
 
 func (e *Error) Error() string {

@@ -54,8 +54,9 @@ func check(spec Spec) error {
 }
 
 // Read runs a shell until its environment arrives, and then ends its processes. When Read returns, no process,
-// goroutine or file of it remains, except for the processes in Error.PIDs and, if the environment arrived, those that
-// have their own session and, on Linux, cannot write to the shell's output. It returns an *Error.
+// goroutine or file of it remains, except for the processes in Error.PIDs, those that make it Uncertain, and, if the
+// environment arrived, those that have their own session and, on Linux, cannot write to the shell's output. It returns
+// an *Error.
 func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if err := check(spec); err != nil {
 		return nil, err
@@ -89,7 +90,10 @@ func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if len(left) > 0 || doubt != nil {
 		failed := &Error{Reason: Survivors}
 		errors.As(err, &failed)
-		failed.PIDs, failed.Err = left, cmp.Or(failed.Err, doubt)
+		failed.PIDs = left
+		if doubt != nil {
+			failed.Uncertain, failed.Err = true, errors.Join(failed.Err, doubt)
+		}
 		return nil, failed
 	}
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -64,6 +66,9 @@ func foreignHost(args []string) {
 			ends[name+", "+how] = endForeign(line, end)
 		}
 	}
+	if args[0] == "foreign" {
+		ends["threads"] = endThreads()
+	}
 	json.NewEncoder(os.Stdout).Encode(ends)
 }
 
@@ -100,6 +105,42 @@ func endForeign(line string, end func(*acpterm.Manager, *acpterm.Terminal) error
 	return result
 }
 
+// endThreads kills a process with several threads, all of which are held while they exit. The error's text must name
+// the process, and PIDs must not name threads.
+func endThreads() (result foreignEnd) {
+	runtime.LockOSThread() // the tracer is a thread
+	m := hosttest.Must(acpterm.NewManager(quickKill))
+	ctx := context.Background()
+	line := append([]string{"-c", `echo $$; exec "$0" "$@"`}, hosttest.ChildArgs("sleep")...)
+	term := hosttest.Must(m.Create(ctx, hosttest.CommandRequest("/bin/sh", line...), nil))
+	text := ""
+	for chunk := range term.Follow(ctx, 0) {
+		if text += chunk.Text; strings.Count(text, "\n") > 1 || strings.Contains(text, "\nready") {
+			break
+		}
+	}
+	pid, threads := 0, 0
+	fmt.Sscan(text, &pid)
+	for thread := pid; thread < pid+100; thread++ {
+		if session, err := unix.Getsid(thread); err != nil || session != pid {
+			continue
+		}
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(thread), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
+		if threads++; errno != 0 {
+			panic(errno)
+		}
+	}
+	if threads < 2 {
+		panic("the process has one thread")
+	}
+	err := term.Kill(ctx)
+	if failure, ok := errors.AsType[*acpterm.Error](err); ok {
+		result.Survivors, result.PIDs = errors.Is(err, acpterm.ErrSurvivors), failure.PIDs
+		result.Error = strings.ReplaceAll(err.Error(), fmt.Sprint(pid), "PID")
+	}
+	return result
+}
+
 func TestAForeignProc(t *testing.T) {
 	t.Parallel()
 	for _, proc := range []string{"foreign", "empty"} {
@@ -117,6 +158,12 @@ func TestAForeignProc(t *testing.T) {
 			require.NoError(t, err, "%s", said)
 			var ends map[string]foreignEnd
 			require.NoError(t, json.Unmarshal(said, &ends), "%s", said)
+			if threads, ok := ends["threads"]; ok && !linuxBefore(6, 1) { // see TestExitingProcessesAreNoSurvivors
+				require.True(t, threads.Survivors)
+				require.Empty(t, threads.PIDs)
+				require.Contains(t, threads.Error, "processes [PID] have been killed, and are exiting")
+			}
+			delete(ends, "threads")
 			require.Len(t, ends, len(foreignTrees)*len(foreignEnds))
 			for tree := range foreignTrees {
 				for how := range foreignEnds {

@@ -215,11 +215,12 @@ func (s *scanner) examine(pid int) {
 // examineUnread classifies a process that /proc does not show: it is hidden (hidepid in man 5 proc), /proc is that of
 // another PID namespace, or this process has no descriptors left.
 func (s *scanner) examineUnread(pid int, err error) {
-	handle := procfs.OpenPidfd(pid) // before getsid: the process may end, and its number be reused
+	handle, isThread := procfs.OpenPidfd(pid) // before getsid: the process may end, and its number be reused
 	session, sessionErr := unix.Getsid(pid)
 	switch {
 	case sessionErr == unix.ESRCH, handle.Exited(), pid == s.tree.pid && s.tree.HasExited():
 		s.missed = true
+	case isThread:
 	case sessionErr == nil && session == s.session:
 		group, _ := unix.Getpgid(pid)
 		p := procfs.Process{ID: procfs.ID{PID: pid, Started: math.MaxUint64}, Group: group, Session: session}

@@ -26,12 +26,13 @@ type Handle struct{ dir int }
 func NoHandle() Handle { return Handle{dir: -1} }
 
 // OpenPidfd returns a Handle that does not need /proc. Only Signal, Exited and Close work, and none before Linux 5.3.
-func OpenPidfd(pid int) Handle {
+// isThread means that the number is that of a thread other than a main thread, or that the process has ended.
+func OpenPidfd(pid int) (h Handle, isThread bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return NoHandle()
+		return NoHandle(), err == unix.EINVAL || err == unix.ENOENT // the latter from Linux 6.16 on
 	}
-	return Handle{fd}
+	return Handle{fd}, false
 }
 
 // Exited reports whether the process of a Handle from OpenPidfd has exited.

@@ -151,8 +151,9 @@ func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 
 // ended reports whether the leader has stopped running, by any evidence.
 func (t *Tree) ended() bool {
+	_, exited, _ := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG)
 	p, err := t.sup.table.Read(t.pid)
-	return procfs.IsGone(err) || p.Exited || !t.Unreaped()
+	return exited || procfs.IsGone(err) || p.Exited || !t.Unreaped()
 }
 
 func (l *limiter) imposeStopped(t *Tree) (enforced []Limit, err error) {

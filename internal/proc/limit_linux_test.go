@@ -77,6 +77,29 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 	}
 }
 
+// A leader killed before its first instruction needs no limits, even if the process table cannot be read.
+func TestALeaderKilledBeforeItsFirstInstruction(t *testing.T) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	runtime.LockOSThread() // the tracer is a thread
+	defer runtime.UnlockOSThread()
+	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}
+	pid, l, err := startLimited("/bin/sh", []string{"sh", "-c", "exit 3"}, attr, []Limit{{Name: "OpenFiles", Value: 50}})
+	require.NoError(t, err)
+	defer reap(unix.P_PID, pid)
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	require.NoError(t, err)
+	defer unix.Close(pidfd)
+	require.NoError(t, unix.Kill(pid, unix.SIGKILL))
+	_, _, err = waitUnreaped(unix.P_PID, pid, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}))
+	enforced, err := l.impose(t.Context(), &Tree{common: common{pid: pid}, sup: new(Supervisor), pidfd: pidfd})
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, err)
+	require.Empty(t, enforced)
+}
+
 func TestWhatIsWrittenToACgroup(t *testing.T) {
 	asked := []Limit{{Name: "CPUTime", Value: 5}, {Name: "Memory", Value: 1 << 20}, {Name: "Processes", Value: 7}}
 	for _, c := range []struct {

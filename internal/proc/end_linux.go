@@ -40,7 +40,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 		done := e.begun && (ctx.Err() != nil || s.err != nil && len(s.members) == 0 && t.HasExited())
 		e.signal(t, s)
 		s.close()
-		if done && (closely || t.closely || !t.outputIsOpen()) {
+		// A single empty scan may have missed a member between two generations, so another one follows.
+		if done && empty != 1 && (closely || t.closely || !t.outputIsOpen()) {
 			return t.remains(s)
 		}
 		closely = (done || pause < maxPause && 2*pause >= maxPause || closely && s.undecided != nil) && t.outputIsOpen()
@@ -77,10 +78,7 @@ func (t *Tree) remains(s *scan) (left []int, doubt error) {
 	if doubt == nil && s.undecided != nil {
 		doubt = fmt.Errorf("processes %v may belong to the tree", s.undecided)
 	}
-	if killed != nil {
-		doubt = errors.Join(doubt, fmt.Errorf("processes %v have been killed, and are exiting", killed))
-	}
-	return left, doubt
+	return left, errors.Join(doubt, exiting(killed))
 }
 
 // Gone reports whether it is certain that no process of the tree runs.

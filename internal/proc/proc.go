@@ -184,6 +184,14 @@ func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	}
 }
 
+// exiting returns the doubt about members that SIGKILL has reached, or nil if there are none.
+func exiting(killed []int) error {
+	if killed == nil {
+		return nil
+	}
+	return fmt.Errorf("processes %v have been killed, and are exiting", killed)
+}
+
 // stepPause is End's first pause between two checks for running processes. The pauses grow up to maxPause.
 const (
 	stepPause = 100 * time.Microsecond

@@ -236,17 +236,14 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 	for first := true; ; first = false {
 		members, err := t.members()
 		if err != nil {
-			return t.endGroup(ctx, sig)
+			return t.endGroup(ctx, sig, err)
 		}
 		empty := len(members) == 0
 		if empty && sealed {
 			return nil, nil
 		}
-		if !first && ctx.Err() != nil {
-			for _, p := range members {
-				left = append(left, p.PID)
-			}
-			return left, nil
+		if !first && !empty && ctx.Err() != nil {
+			return t.remains(members, sig)
 		}
 		sealed = false
 		switch {
@@ -265,8 +262,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 				continue // it may be cleaning up
 			case p.Group == t.pid && sig == unix.SIGKILL:
 				t.signalGroup(sig) // twice is harmless, and the group's ID is not reused
-			case !t.signalMember(p, sig):
-				continue // it has changed; the next scan shows how
+			case t.signalMember(p, sig) != nil:
+				continue // it has changed, or is another user's; the next scan shows which
 			}
 			signalled[p.ID] = true
 		}
@@ -275,20 +272,33 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 	}
 }
 
+// remains returns the members found by the last scan of an End. Those that SIGKILL reaches are exiting.
+func (t *Tree) remains(members []procfs.Process, sig syscall.Signal) (left []int, doubt error) {
+	var killed []int
+	for _, p := range members {
+		if sig == unix.SIGKILL && t.signalMember(p, sig) == nil {
+			killed = append(killed, p.PID)
+		} else {
+			left = append(left, p.PID)
+		}
+	}
+	return left, exiting(killed)
+}
+
 // Gone returns false: only End can tell.
 func (t *Tree) Gone() bool { return false }
 
 // endGroup implements End if the process table cannot be read. It signals the group, waits for the leader's exit, and
-// then kills the rest of the group, whose ID the zombie still holds.
-func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
+// then kills the rest of the group, whose ID the zombie still holds. Its doubt says that other members may run.
+func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal, err error) (left []int, doubt error) {
 	t.signalGroup(sig)
 	select {
 	case <-t.known.Done():
 		t.signalGroup(unix.SIGKILL)
-		return nil, nil
 	case <-ctx.Done():
-		return []int{t.pid}, nil
+		left = []int{t.pid}
 	}
+	return left, fmt.Errorf("the process table cannot be read: %w", err)
 }
 
 // members returns the running processes of the tree: those in the leader's group or session, all their children, and
@@ -341,16 +351,15 @@ func (t *Tree) hold(p procfs.Process) {
 	}
 }
 
-// signalMember sends a signal to a member, if it is still the process that was found. Otherwise it returns false.
-func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
+// signalMember sends a signal to a member. It fails if that is no longer the process found, or another user's.
+func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) error {
 	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)
 		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {
 			return unix.ESRCH
 		}
-		unix.Kill(p.PID, sig) // another user's process keeps running, and End reports it
-		return nil
-	}) == nil
+		return unix.Kill(p.PID, sig)
+	})
 }
 
 // exitQueue is a kqueue that waits for a process's exit. Closing it ends the wait. A child does not inherit it.

@@ -421,6 +421,49 @@ func TestEndWithAnEndedContext(t *testing.T) {
 	tree.end()
 }
 
+// afterScan is a context that calls a function after each scan of an End, and ends when that returns true.
+type afterScan struct {
+	context.Context
+	ends func() bool
+}
+
+func (c afterScan) Err() error {
+	if c.ends() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A process that the last scan before the deadline misses, between two generations of a tree, is not reported as gone.
+func TestAMemberThatTheLastScanMisses(t *testing.T) {
+	s := newSupervisor(t)
+	spec := line("trap '' TERM; echo ready; exec sleep 300")
+	tree := start(t, s, spec)
+	require.Equal(t, "ready", tree.word())
+	tree.wraps-- // a scan cannot be complete
+	pid, scans := 0, 0
+	left, _ := tree.End(afterScan{t.Context(), func() bool {
+		if scans++; scans == 1 {
+			require.NoError(t, unix.Kill(tree.PID(), unix.SIGKILL))
+			<-tree.ended
+			return false
+		}
+		if pid == 0 {
+			next := exec.Command("/bin/sh", "-c", "(setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' &)")
+			next.Env = append(os.Environ(), spec.Mark.Name+"="+spec.Mark.Value)
+			said, err := next.Output()
+			require.NoError(t, err)
+			_, err = fmt.Sscan(string(said), &pid)
+			require.NoError(t, err)
+		}
+		return true
+	}}, unix.SIGTERM)
+	tree.end()
+	require.NotZero(t, pid)
+	require.Equal(t, []int{pid}, left)
+	require.False(t, runs(pid))
+}
+
 // End never reports a running process as gone, even if descriptors run out.
 func TestEndWithFewDescriptors(t *testing.T) {
 	var limit unix.Rlimit

@@ -338,6 +338,9 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 			return nil, nil
 		}
 		if err != nil || ctx.Err() != nil {
+			if sig == syscall.SIGKILL && t.signal(sig) == nil { // reaches them all, also those started since
+				return nil, exiting(members)
+			}
 			return members, nil
 		}
 		t.pause(ctx, pause)

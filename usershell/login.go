@@ -167,7 +167,7 @@ type LoginError struct {
 	Status *acpterm.TerminalExitStatus
 	// PIDs lists the processes that were still running ten seconds after SIGKILL was sent.
 	PIDs []int
-	// Err is the underlying error, if any, such as a system error or the cause of a context. It also describes processes
+	// Err is the underlying error, if any, such as a system error or the cause of a context. It also tells of processes
 	// that may be running or are exiting; the error then matches ErrSurvivors, even if PIDs is empty.
 	Err error
 

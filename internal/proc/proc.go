@@ -184,7 +184,7 @@ func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// exiting returns the doubt about members that SIGKILL has reached, or nil if there are none.
+// exiting returns the doubt about members after SIGKILL, or nil without any.
 func exiting(killed []int) error {
 	if killed == nil {
 		return nil

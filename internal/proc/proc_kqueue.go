@@ -351,7 +351,7 @@ func (t *Tree) hold(p procfs.Process) {
 	}
 }
 
-// signalMember sends a signal to a member. It fails if that is no longer the process found, or another user's.
+// signalMember sends a signal to a member. It fails if its number was reused, or if another user owns the process.
 func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) error {
 	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)

@@ -55,7 +55,7 @@ func check(spec Spec) error {
 
 // Read runs a shell until its environment arrives, and then ends its processes. When Read returns, no process,
 // goroutine or file of it remains, except for the processes in Error.PIDs, those that make it Uncertain, and, if the
-// environment arrived, those that have their own session and, on Linux, cannot write to the shell's output. It returns
+// environment arrived, those with their own session which, on Linux, cannot write to the shell's output. It returns
 // an *Error.
 func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if err := check(spec); err != nil {

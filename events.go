@@ -91,11 +91,12 @@ type EndEvent struct {
 }
 
 // SurvivorsEvent is sent if processes are, or may be, running after a kill, a release, a timeout or Manager.Close.
-// Except for a timeout, the call also returns ErrSurvivors. Survivors are its PIDs.
+// Except for a timeout, the call also returns ErrSurvivors. Survivors and Err are its PIDs and Err; one may be empty.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
+	Err       error
 }
 
 // ReleaseEvent is sent after a terminal has been released and its process tree has either exited or been abandoned. It

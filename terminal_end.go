@@ -162,11 +162,11 @@ func (t *Terminal) runEnding(e *ending) {
 	e.over = true
 	reports := e.reportsEnd
 	t.mu.Unlock()
-	if reports { // before waits for this ending return
-		t.report(e.survivors())
+	if failure, ok := errors.AsType[*Error](e.err); ok && errors.Is(failure, ErrSurvivors) {
+		t.events.emit(&SurvivorsEvent{t.subject(), time.Now(), failure.PIDs, failure.Err})
 	}
-	if errors.Is(e.err, ErrSurvivors) {
-		t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: e.survivors()})
+	if reports { // before waits for this ending return; telemetry of the command ends with the EndEvent
+		t.report(e.survivors())
 	}
 }
 
@@ -243,8 +243,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.end.at, t.end.by = time.Now(), EndedByItself
 	ending, reported := t.ending, false
 	if ending != nil {
-		t.end.by = ending.by
-		reported = !ending.over
+		t.end.by, reported = ending.by, !ending.over
 		ending.reportsEnd = ending.reportsEnd || reported
 	}
 	t.state = StateEnded

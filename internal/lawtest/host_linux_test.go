@@ -219,14 +219,6 @@ func (u *unrelated) end() (signalled int) {
 	return signalled
 }
 
-// linuxBefore reports whether the kernel is older than a version.
-func linuxBefore(major, minor int) bool {
-	var thisMajor, thisMinor int
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	fmt.Sscanf(string(release), "%d.%d", &thisMajor, &thisMinor)
-	return thisMajor < major || thisMajor == major && thisMinor < minor
-}
-
 func TestHostsThatTakeChildrenAway(t *testing.T) {
 	t.Parallel()
 	if !linuxtest.InPIDNamespace(t) {
@@ -246,7 +238,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 		{how: "hand-over", kernel: "old", waits: []string{"exit code 7"}},
 	} {
 		t.Run(strings.TrimSpace(c.how+" "+c.kernel), func(t *testing.T) {
-			if c.kernel == "" && linuxBefore(6, 15) {
+			if c.kernel == "" && linuxtest.Before(6, 15) {
 				t.Skip("the kernel does not tell how a process ended that was reaped")
 			}
 			mark := leaktest.NewMark()
@@ -299,7 +291,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 func TestHostThatReapsItsAgents(t *testing.T) {
 	for kernel, want := range map[string]string{"": "exit code 3 false <nil>\n", "old": "not known true <nil>\n"} {
 		t.Run(kernel, func(t *testing.T) {
-			if kernel == "" && linuxBefore(6, 15) {
+			if kernel == "" && linuxtest.Before(6, 15) {
 				t.Skip("the kernel does not tell how a process ended that was reaped")
 			}
 			mark := leaktest.NewMark()

@@ -1,6 +1,6 @@
-// Package linuxtest provides a PID namespace and a cgroup to tests on Linux. Tests that choose process numbers need the
-// namespace, because they write to /proc/sys/kernel/ns_last_pid, and other tests' processes would get numbers out of
-// order. Only tests import it.
+// Package linuxtest provides a PID namespace, a cgroup and processes that do not end to tests on Linux. Tests that
+// choose process numbers need the namespace, because they write to /proc/sys/kernel/ns_last_pid, and other tests'
+// processes would get numbers out of order. Only tests import it.
 package linuxtest
 
 import (

@@ -65,6 +65,15 @@ func TestSurvivorsAreShown(t *testing.T) {
 	e, _ := v.table.find(keyOf(0, "s", "term_1"))
 	row, _, _, _ := v.table.rowOf(e)
 	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
+
+	v.table.beginStop(e)
+	v.table.endStop(e, remainder{}, "")
+	late := acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12}, Time: e.leftAt.Add(-time.Nanosecond)}
+	v.first.observe(&late)
+	require.True(t, e.left.empty(), "the event is that of an earlier stop")
+	late.Time = e.leftAt.Add(time.Nanosecond)
+	v.first.observe(&late)
+	require.Equal(t, []int{12}, e.left.survivors)
 }
 
 // The row of a command that the client ran or denied stays, even if a terminal of the agent has its id. The command's

@@ -3,6 +3,7 @@ package view
 // row is a command as pages receive it.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -64,7 +65,7 @@ type row struct {
 	Survivors string `json:"survivors,omitempty"`
 	CanStop   bool   `json:"canStop"`
 	Stopping  bool   `json:"stopping"`
-	// StopError is the reason why the last stop failed.
+	// StopError is the reason why the last stop failed, or why processes may still run after it.
 	StopError string `json:"stopError,omitempty"`
 }
 
@@ -114,7 +115,7 @@ func (e *entry) makeRow(may permissions) row {
 	r := e.fixed
 	r.Started = e.at.UnixMilli()
 	r.Rule, r.Status = e.rule, e.reason
-	r.Survivors = pids(e.survivors)
+	r.Survivors = pids(e.left.survivors)
 	r.Stopping = e.stops > 0
 	if e.terminal == nil {
 		r.State, r.Ended = "failed", r.Started
@@ -141,8 +142,9 @@ func (e *entry) makeRow(may permissions) row {
 	}
 	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
 	r.CanStop = may.stop && e.canStop(info)
+	r.StopError = e.left.doubt
 	if info.Ended.IsZero() {
-		r.StopError = e.stopError
+		r.StopError = cmp.Or(e.stopError, r.StopError)
 	}
 	return r
 }
@@ -153,7 +155,7 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	if info.Attached {
 		return info.Cancellable && e.stops < maxStops
 	}
-	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
+	return info.Ended.IsZero() || e.stops > 0 || !e.left.empty()
 }
 
 // takesInput reports whether keyboard input can reach a terminal's command.

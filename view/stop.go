@@ -1,10 +1,11 @@
 package view
 
-// The request that stops a command.
+// The request that stops a command, and its result.
 
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/acpterm/acpterm"
 )
@@ -44,15 +45,54 @@ func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 	}
 	go func() {
 		defer v.busy.Done()
-		var survivors []int
+		var left remainder
 		var reason string
 		err := terminal.Kill(v.ctx)
-		if failure, ok := errors.AsType[*acpterm.Error](err); ok {
-			survivors = failure.PIDs
+		if failure, ok := errors.AsType[*acpterm.Error](err); ok && errors.Is(err, acpterm.ErrSurvivors) {
+			left = newRemainder(failure.PIDs, failure.Err)
 		}
 		if errors.Is(err, acpterm.ErrNotCancellable) {
 			reason = printable(err.Error(), maxText)
 		}
-		v.table.endStop(e, survivors, reason)
+		v.table.endStop(e, left, reason)
 	}()
 }
+
+// beginStop counts a stop. It reports false if maxStops are already pending. The second stop forces the first.
+func (t *table) beginStop(e *entry) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.stops >= maxStops {
+		return false
+	}
+	e.stops++
+	e.stopError, e.left.doubt = "", ""
+	t.notifyLocked()
+	return true
+}
+
+// endStop ends a stop. It records the remainder of the tree, or the reason why the stop failed.
+func (t *table) endStop(e *entry, left remainder, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.stops--
+	e.left, e.leftAt, e.stopError = left, time.Now(), reason
+	t.notifyLocked()
+}
+
+// remainder lists the processes that run, or may run, after the last kill.
+type remainder struct {
+	survivors []int
+	doubt     string // why other processes may still run
+}
+
+// newRemainder returns the remainder that an ErrSurvivors or its event tells.
+func newRemainder(survivors []int, doubt error) remainder {
+	left := remainder{survivors: survivors}
+	if doubt != nil {
+		left.doubt = printable(doubt.Error(), maxText)
+	}
+	return left
+}
+
+func (r remainder) empty() bool { return len(r.survivors) == 0 && r.doubt == "" }

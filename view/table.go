@@ -37,9 +37,10 @@ type entry struct {
 	denied    bool
 	reason    string // of a denial or a failed start
 	rule      string // of a denial
-	survivors []int
-	stops     int    // pending stops by pages
-	stopError string // why the last stop failed
+	left      remainder
+	leftAt    time.Time // when a stop told of left: it is newer than an event from before
+	stops     int       // pending stops by pages
+	stopError string    // why the last stop failed
 
 	row       row   // as of the last refresh
 	version   int64 // of the row
@@ -110,7 +111,11 @@ func (t *table) observe(from *Source, event acpterm.Event) {
 			}
 		})
 	case *acpterm.SurvivorsEvent:
-		t.update(from, e.Subject, false, func(x *entry) { x.survivors = e.Survivors })
+		t.update(from, e.Subject, false, func(x *entry) {
+			if !e.Time.Before(x.leftAt) {
+				x.left = newRemainder(e.Survivors, e.Err)
+			}
+		})
 	case *acpterm.ResizeEvent:
 		t.update(from, e.Subject, false, func(*entry) {}) // the row has the new size
 	}
@@ -288,28 +293,6 @@ func (t *table) numberOf(e *entry) int64 {
 	return e.fixed.Number
 }
 
-// beginStop counts a stop. It reports false if maxStops are already pending. The second stop forces the first.
-func (t *table) beginStop(e *entry) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if e.stops >= maxStops {
-		return false
-	}
-	e.stops++
-	e.stopError = ""
-	t.notifyLocked()
-	return true
-}
-
-// endStop ends a stop. It records the surviving processes, or the reason why the stop failed.
-func (t *table) endStop(e *entry, survivors []int, reason string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e.stops--
-	e.survivors, e.stopError = survivors, reason
-	t.notifyLocked()
-}
-
 // nameSession sets the name that a session's commands show. If the name is empty, they show the session's id.
 func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
 	t.mu.Lock()
@@ -439,18 +422,19 @@ type rowVersion struct{ all, described int64 }
 func (t *table) rowOf(e *entry) (r row, version rowVersion, settled bool, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	settled = e.settledLocked() // before the refresh, so that a settled row is final
+	settled = e.settledLocked(t.may) // before the refresh, so that a settled row is final
 	t.refreshEntryLocked(e)
 	return e.row, rowVersion{e.version, e.described}, settled, t.changed
 }
 
-func (e *entry) settledLocked() bool {
+// settledLocked reports whether the row is final. Another stop may end the remainder of the last one.
+func (e *entry) settledLocked(may permissions) bool {
 	if e.terminal == nil {
 		return true
 	}
 	select {
 	case <-e.terminal.Done():
-		return e.stops == 0
+		return e.stops == 0 && (!may.stop || e.left.empty())
 	default:
 		return false
 	}

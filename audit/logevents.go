@@ -70,7 +70,13 @@ func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 	case *acpterm.SurvivorsEvent:
 		r = slog.NewRecord(e.Time, slog.LevelWarn, "survivors", 0)
 		r.AddAttrs(subjectAttrs(e.Subject)...)
-		r.AddAttrs(slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))
+		r.AddAttrs(slog.Int("pid", e.PID))
+		if len(e.Survivors) > 0 {
+			r.AddAttrs(slog.Any("survivors", e.Survivors))
+		}
+		if e.Err != nil { // other processes may still run
+			r.AddAttrs(slog.String("error", e.Err.Error()))
+		}
 	case *acpterm.InputEvent: // every key may cause one, so it names only the terminal
 		r = slog.NewRecord(e.Time, slog.LevelInfo, "input", 0)
 		r.AddAttrs(slog.String("terminal", string(e.TerminalID)), slog.String("session", string(e.SessionID)),

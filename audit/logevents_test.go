@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -19,6 +20,19 @@ func TestCommandsOfTheAgentAreMarked(t *testing.T) {
 	log.Reset()
 	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "term_1"}})
 	require.NotContains(t, log.String(), "ofAgent")
+}
+
+// The record of a kill says which processes run, and why others may.
+func TestDoubtsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))
+	subject := acpterm.Subject{TerminalID: "term_1", SessionID: "s", PID: 7}
+	hook(&acpterm.SurvivorsEvent{Subject: subject, Err: errors.New("processes [12] are exiting")})
+	require.Contains(t, log.String(), `"level":"WARN","msg":"survivors"`)
+	require.Contains(t, log.String(), `"pid":7,"error":"processes [12] are exiting"}`)
+	log.Reset()
+	hook(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12}})
+	require.Contains(t, log.String(), `"pid":7,"survivors":[12]}`)
 }
 
 // The record of typed input has only its size.

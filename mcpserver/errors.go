@@ -50,7 +50,7 @@ func nextStep(err error) string {
 	case errors.Is(err, acpterm.ErrInvalidParams):
 		return "Correct the arguments, and try again."
 	case errors.Is(err, acpterm.ErrSurvivors):
-		return "Tell the user that these processes are still running. Calling kill again may help."
+		return "Tell the user that processes are, or may be, still running. Calling kill again may help."
 	case errors.Is(err, acpterm.ErrConnectionLost):
 		return "The command may still be running on the other machine. Run it again if that is safe."
 	case errors.Is(err, acpterm.ErrCancelled), errors.Is(err, acpterm.ErrClosing),

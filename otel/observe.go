@@ -95,6 +95,10 @@ func (o *observer) event(event acpterm.Event) {
 		if c := o.commands[e.TerminalID]; c != nil && !e.Attached {
 			o.started(c, e)
 		}
+	case *acpterm.SurvivorsEvent:
+		if c := o.commands[e.TerminalID]; c != nil && !e.Attached && e.Err != nil { // the EndEvent has the survivors
+			c.span.SetAttributes(doubtKey.String(valid(e.Err.Error())))
+		}
 	case *acpterm.EndEvent:
 		if c := o.commands[e.TerminalID]; c != nil && !e.Attached {
 			delete(o.commands, e.TerminalID)

@@ -32,6 +32,7 @@ const (
 	bytesKey     = attribute.Key("acpterm.output.bytes")
 	droppedKey   = attribute.Key("acpterm.output.dropped")
 	survivorsKey = attribute.Key("acpterm.survivors")
+	doubtKey     = attribute.Key("acpterm.survivors.doubt")
 )
 
 // startSpan starts the span of a command, with the attributes known at its decision.

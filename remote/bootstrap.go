@@ -69,6 +69,7 @@ func (b *bootstrap) run() error {
 	written := make(chan error, 1)
 	go func() { // before it reads, the shell may print more than a pipe holds
 		_, err := b.shell.Write([]byte(line))
+		b.shell.scriptWritten()
 		written <- err
 	}()
 	said, err := b.answer(maxNoise)
@@ -238,8 +239,12 @@ var errPTY = errors.New("there is a terminal (PTY) in between, which changes byt
 // answer returns the next answer to the script.
 func (b *bootstrap) answer(limit int) (string, error) {
 	said, err := b.marked(limit)
-	if login, ok := strings.CutPrefix(said, "shell "); ok && err == nil {
-		if b.shell.late.Load() {
+	if err != nil {
+		return "", err
+	}
+	b.shell.answered()
+	if login, ok := strings.CutPrefix(said, "shell "); ok {
+		if b.shell.late() {
 			return "", lateShell(login)
 		}
 		said, err = b.marked(limit)
@@ -264,7 +269,7 @@ func (b *bootstrap) unanswered(said []byte, err error) error {
 	switch text := tail(said); {
 	case len(text) > 0:
 		return fmt.Errorf("no remote shell answered, but the text %q: %w", text, err)
-	case b.shell.late.Load():
+	case b.shell.late():
 		return fmt.Errorf("no remote shell answered (if the login shell is no POSIX shell, but fish, for example, %s): %w",
 			execSh, err)
 	default:

@@ -22,10 +22,18 @@ type stream struct {
 	io.ReadWriteCloser
 	heard   atomic.Int64 // when data last arrived, since start
 	start   time.Time
-	greeted atomic.Bool // the helper runs
-	late    atomic.Bool // it did not run in time, and the input of the shell has ended
+	greeted atomic.Bool  // the helper runs
+	input   atomic.Int32 // inputWriting at first
 	closing sync.Once
 }
+
+// These are the states of a stream's input.
+const (
+	inputWriting = iota // the script is being written
+	inputWritten        // nothing is being written, and nothing has answered
+	inputUsed           // something has answered, and may be written to
+	inputEnded          // nothing has answered in time
+)
 
 // lastWords is the time that a shell has to answer after the end of its input.
 const lastWords = 2 * time.Second
@@ -73,15 +81,35 @@ func (s *stream) Close() error {
 	return nil
 }
 
+// scriptWritten notes that the shell has the script.
+func (s *stream) scriptWritten() { s.input.CompareAndSwap(inputWriting, inputWritten) }
+
+// answered notes that something has answered the script. Unless this was too late, the input no longer ends.
+func (s *stream) answered() {
+	_ = s.input.CompareAndSwap(inputWriting, inputUsed) || s.input.CompareAndSwap(inputWritten, inputUsed)
+}
+
+// late reports whether nothing has answered the script in time.
+func (s *stream) late() bool { return s.input.Load() == inputEnded }
+
 // endInput ends the input of a silent shell and waits a little. A shell that reads all its input before it runs the
-// first line answers now, so that the error can say so.
+// first line answers now, so that the error can say so. Otherwise it returns immediately: CloseWrite could wait for a
+// Write that hangs, or end a helper that has just started.
 func (s *stream) endInput(ctx context.Context) {
-	s.late.Store(true)
-	if c, ok := s.ReadWriteCloser.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(lastWords):
+	c, ok := s.ReadWriteCloser.(interface{ CloseWrite() error })
+	if !s.input.CompareAndSwap(inputWritten, inputEnded) || !ok {
+		return
+	}
+	failed := make(chan struct{})
+	go func() { // it may hang until s is closed
+		if c.CloseWrite() != nil {
+			close(failed)
 		}
+	}()
+	select {
+	case <-ctx.Done():
+	case <-failed:
+	case <-time.After(lastWords):
 	}
 }
 
@@ -112,7 +140,7 @@ func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	opened.Store(s)
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	c, err := greet(s, options, func() { timer.Reset(options.ConnectTimeout) })
-	if s.late.Load() {
+	if s.late() {
 		cancel(late)
 	}
 	if !stop() || err != nil {

@@ -60,9 +60,9 @@ type Options struct {
 	Dir string
 
 	// ConnectTimeout is the maximum amount of time to wait for the helper to start on a new connection. If the helper
-	// has to be copied first, the timeout applies to each copied chunk. If the connection has a method CloseWrite() error,
-	// it is called then, and a shell that reads all its input before it runs anything, such as fish, has two more seconds
-	// to answer, so that the error can name it. The default is one minute.
+	// has to be copied first, the timeout applies to each copied chunk. If the shell has not answered by then, and the
+	// connection has a method CloseWrite() error, it is called, and a shell that reads all its input before it runs
+	// anything, such as fish, has two more seconds to answer, so that the error can name it. The default is one minute.
 	ConnectTimeout time.Duration
 
 	// SilenceTimeout is how long to wait for data from the remote side before the connection is considered lost. During

@@ -19,10 +19,10 @@ import (
 // link is a simulated connection from a sender to a Runner. Like a socket, it takes megabytes at once, and lets them
 // pass at its rate.
 type link struct {
-	rate  float64       // bytes per second
-	delay time.Duration // in each direction
+	rate float64 // bytes per second
 
 	mu     sync.Mutex
+	delay  time.Duration // in each direction
 	more   sync.Cond
 	pieces []piece
 	idle   time.Time // when the last piece has passed
@@ -81,6 +81,18 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+func (l *link) setDelay(delay time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = delay
+}
+
+func (l *link) getDelay() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.delay
+}
+
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +134,7 @@ func newRunner(t *testing.T, l *link) *runner {
 			case o != nil:
 				read += uint64(frame.Header + len(o.Bytes))
 				report := read
-				time.AfterFunc(l.delay, func() {
+				time.AfterFunc(l.getDelay(), func() {
 					if err := r.hasRead(report); err != nil {
 						t.Error(err)
 					}
@@ -168,6 +180,19 @@ func (r *runner) discard(during time.Duration) (bytes int) {
 	}
 }
 
+// answerTakes returns the time that an answer takes to arrive.
+func (r *runner) answerTakes() time.Duration {
+	began := time.Now()
+	go r.message(frame.Answer{Reply: &frame.Reply{ID: 1}})
+	for len(r.replies) == 0 {
+		r.discard(time.Millisecond)
+	}
+	<-r.replies
+	took := time.Since(began)
+	r.discard(73 * time.Millisecond) // the next answer meets the window in another state
+	return took
+}
+
 // However slow the link, an answer waits for little output, and a flood uses the link.
 func TestAnswersPassFloods(t *testing.T) {
 	for _, c := range []struct {
@@ -195,15 +220,33 @@ func TestAnswersPassFloods(t *testing.T) {
 
 				least := time.Duration(float64(minWindow) / c.rate * float64(time.Second))
 				for range 10 {
-					began := time.Now()
-					go r.message(frame.Answer{Reply: &frame.Reply{ID: 1}})
-					for len(r.replies) == 0 {
-						r.discard(time.Millisecond)
-					}
-					<-r.replies
-					took := time.Since(began) - c.delay
-					require.Less(t, took, 2*maxQueued+2*least, "the answer waits for output")
-					r.discard(73 * time.Millisecond)
+					require.Less(t, r.answerTakes()-c.delay, 2*maxQueued+2*least, "the answer waits for output")
+				}
+			})
+		})
+	}
+}
+
+// A flood uses a link again after its delay has grown for good, and an answer still waits for little output.
+func TestDelayGrows(t *testing.T) {
+	const rate = 1e6
+	for _, delays := range [][2]time.Duration{
+		{15 * time.Millisecond, 90 * time.Millisecond},
+		{time.Millisecond, 300 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprint(delays), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &link{rate: rate, delay: delays[0]}
+				r := newRunner(t, l)
+				defer r.end()
+				r.flood(1)
+				r.discard(20 * time.Second)
+				l.setDelay(delays[1])
+				r.discard(20 * time.Second)
+				used := float64(r.discard(20*time.Second)) / 20 / rate
+				require.Greater(t, used, 0.9, "of the link")
+				for range 10 {
+					require.Less(t, r.answerTakes()-delays[1], 2*maxQueued, "the answer waits for output")
 				}
 			})
 		})

@@ -13,8 +13,9 @@ import (
 
 // Output is in flight from its write until the Runner reports that it has read it. In between it waits in pipes and
 // sockets, which can hold megabytes. The window limits the bytes in flight, and follows the link: it grows whenever
-// output has filled it, and shrinks when output waits for longer than maxQueued. Frames are as long as the link takes
-// for maxFrame, so that reports arrive all the time.
+// output has filled it, and shrinks when output waits for longer than maxQueued. If output still waits with the smallest
+// window, the delay of the link has changed, and the window grows again. Frames are as long as the link takes for
+// maxFrame, so that reports arrive all the time.
 const (
 	minWindow   = 16 << 10
 	firstWindow = 128 << 10
@@ -34,7 +35,7 @@ type window struct {
 	sent  int64
 	read  int64         // of sent
 	full  bool          // has been since the last measurement
-	least time.Duration // the shortest measured time: the link was idle then
+	least time.Duration // the shortest measured time, or a later one with minWindow: nothing queued
 
 	// The measured frame ends at this byte of sent. If it is 0, the next frame will be measured.
 	end      int64
@@ -87,7 +88,8 @@ func (w *window) remove(read uint64, now time.Time) error {
 
 // adjustLocked changes the size after a measurement.
 func (w *window) adjustLocked(took time.Duration) {
-	if w.least == 0 || took < w.least {
+	// The smallest window queues little, so the link takes that long now.
+	if w.least == 0 || took < w.least || w.size == minWindow {
 		w.least = took
 	}
 	rate := float64(w.inFlight) / took.Seconds()

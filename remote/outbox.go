@@ -32,8 +32,9 @@ var errLost = errors.New("the connection was lost")
 // outbox holds the frames to write, so that only one goroutine waits for the remote side to read. Its methods may be
 // called concurrently.
 type outbox struct {
-	room chan struct{} // has an element for each admitted request not yet written
-	wake chan struct{} // has an element if frames are waiting
+	room   chan struct{} // has an element for each admitted request not yet written
+	wake   chan struct{} // has an element if frames are waiting
+	report chan struct{} // has an element if bytes were read since the last report
 
 	mu     sync.Mutex
 	frames []outgoing
@@ -48,7 +49,9 @@ type outgoing struct {
 }
 
 func newOutbox() outbox {
-	return outbox{room: make(chan struct{}, maxAdmitted), wake: make(chan struct{}, 1)}
+	return outbox{
+		room: make(chan struct{}, maxAdmitted), wake: make(chan struct{}, 1), report: make(chan struct{}, 1),
+	}
 }
 
 // takeRoom waits for room. It fails when ctx is done, and with errLost when lost is closed.
@@ -81,7 +84,7 @@ func (o *outbox) add(request *frame.Request) (err error) {
 		return fmt.Errorf("the remote system does not read: %d messages wait", len(o.frames))
 	}
 	o.frames = append(o.frames, outgoing{bytes: text.Bytes(), admitted: admitted})
-	o.wakeWriter()
+	tell(o.wake)
 	return nil
 }
 
@@ -94,25 +97,32 @@ func (o *outbox) hasRead(bytes uint64) {
 	o.mu.Unlock()
 	switch {
 	case many:
-		o.wakeWriter()
+		tell(o.wake)
 	case first:
-		time.AfterFunc(reportPause, o.wakeWriter)
+		tell(o.report)
 	}
 }
 
-func (o *outbox) wakeWriter() {
+// tell puts an element into a channel that has none.
+func tell(c chan<- struct{}) {
 	select {
-	case o.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
 // write writes the queued frames until lost is closed.
 func (o *outbox) write(to io.Writer, lost <-chan struct{}) error {
+	pause := time.NewTimer(reportPause)
+	defer pause.Stop()
 	for {
 		select {
 		case <-lost:
 			return nil
+		case <-o.report:
+			pause.Reset(reportPause)
+			continue
+		case <-pause.C:
 		case <-o.wake:
 		}
 		o.mu.Lock()

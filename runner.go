@@ -167,11 +167,10 @@ func (m runnerMachine) file(ctx context.Context, c Command) (located, error) {
 }
 
 // lookPath looks up a program with the PATH of env.
-func (m runnerMachine) lookPath(ctx context.Context, c Command, env []string) (located, error) {
+func (m runnerMachine) lookPath(ctx context.Context, c Command, env []string) (_ located, err error) {
 	asked := c
 	asked.Env = env
 	var found Found
-	var err error
 	panicked := callHook("Runner's LookPath", func() { found, err = m.runner.LookPath(ctx, asked) })
 	if err = cmp.Or(panicked, err); err != nil || found.Path == "" {
 		return located{}, runnerError(ctx, c, "cannot be looked up", err)
@@ -257,13 +256,12 @@ func (runnerMachine) remember(context.Context, *authorized) (unverified []string
 
 func (m runnerMachine) start(
 	ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings,
-) (backend, error) {
+) (_ backend, err error) {
 	b := &runnerBackend{output: output.NewWriter(t.store.buffer())}
 	request := StartRequest{
 		SessionID: t.session, TerminalID: t.id, Command: c, Pin: allowed.pin,
 		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,
 	}
-	var err error
 	panicked := callHook("Runner's Start", func() { b.process, err = m.runner.Start(ctx, request) })
 	if err = cmp.Or(panicked, err); err != nil || b.process == nil {
 		return nil, runnerError(ctx, c, "cannot be started", err)
@@ -304,9 +302,8 @@ type runnerBackend struct {
 	output  *output.Writer
 }
 
-func (b *runnerBackend) awaitExit() (proc.Exit, error) {
+func (b *runnerBackend) awaitExit() (_ proc.Exit, err error) {
 	var status TerminalExitStatus
-	var err error
 	panicked := callHook("Process's Wait", func() { status, err = b.process.Wait() })
 	switch err = cmp.Or(panicked, err); {
 	case err != nil:
@@ -331,8 +328,11 @@ func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int
 	case <-b.process.Gone():
 		return nil, nil
 	case <-ctx.Done():
-		return []int{b.process.PID()}, nil
 	}
+	if pid := b.process.PID(); pid != 0 && !b.HasExited() { // after the exit, it may be another process's
+		return []int{pid}, nil
+	}
+	return nil, errors.New("processes of the tree may be running")
 }
 
 func (b *runnerBackend) lost() error {

@@ -30,6 +30,7 @@ type runnerStub struct {
 	wait  func() (acpterm.TerminalExitStatus, error)                           // if nil, exit code 0
 	gone  chan struct{}                                                        // if nil, closed
 	err   error                                                                // about remaining processes
+	pid   int
 }
 
 func (s runnerStub) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{}, nil }
@@ -65,7 +66,7 @@ func (s runnerStub) Signal(syscall.Signal) {
 	}
 }
 
-func (s runnerStub) PID() int { return 7 }
+func (s runnerStub) PID() int { return s.pid }
 
 func (s runnerStub) Err() error { return s.err }
 
@@ -474,6 +475,7 @@ func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 // vanished returns a Runner whose process ignores every signal. The Runner hears nothing of it until the test calls
 // hear.
 func vanished() (s runnerStub, hear func()) {
+	s.pid = 7
 	s.gone = make(chan struct{})
 	s.wait = func() (acpterm.TerminalExitStatus, error) {
 		<-s.gone
@@ -567,6 +569,55 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 				synctest.Wait()
 				_, again = term.Wait(ctx)
 				require.Equal(t, err, again)
+			})
+		})
+	}
+}
+
+// A kill names the command's PID only while the command runs there: later, the PID may be that of another process.
+func TestSurvivorsOfARunner(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		exited bool
+		pid    int
+		pids   []int
+		doubt  string
+	}{
+		{"the command", false, 7, []int{7}, ""},
+		{"others", true, 7, nil, "processes of the tree may be running"},
+		{"unknown PID", false, 0, nil, "processes of the tree may be running"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stub, gone := vanished()
+				defer gone()
+				stub.pid = c.pid
+				if c.exited {
+					stub.wait = nil
+				}
+				process := stub
+				stub.start = func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return process, nil }
+				var survivors [][]int
+				m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: stub}))
+				m.Observe(func(e acpterm.Event) {
+					if e, ok := e.(*acpterm.SurvivorsEvent); ok {
+						survivors = append(survivors, e.Survivors)
+					}
+				})
+				term := hosttest.Create(t, m, hosttest.CommandRequest("x"))
+				synctest.Wait()
+				err := term.Kill(t.Context())
+				failure, ok := errors.AsType[*acpterm.Error](err)
+				require.True(t, ok, "%v", err)
+				require.Equal(t, acpterm.ErrSurvivors, failure.Kind)
+				require.Equal(t, c.pids, failure.PIDs)
+				if c.doubt != "" {
+					require.ErrorContains(t, err, c.doubt)
+				}
+				synctest.Wait()
+				require.Equal(t, [][]int{c.pids}, survivors)
+				gone()
+				require.NoError(t, m.Close())
 			})
 		})
 	}

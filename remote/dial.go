@@ -94,7 +94,7 @@ func (s *stream) late() bool { return s.input.Load() == inputEnded }
 
 // endInput ends the input of a silent shell and waits a little. A shell that reads all its input before it runs the
 // first line answers now, so that the error can say so. Otherwise it returns immediately: CloseWrite could wait for a
-// Write that hangs, or end a helper that has just started.
+// blocked Write, or end a helper that has just started.
 func (s *stream) endInput(ctx context.Context) {
 	c, ok := s.ReadWriteCloser.(interface{ CloseWrite() error })
 	if !s.input.CompareAndSwap(inputWritten, inputEnded) || !ok {

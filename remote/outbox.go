@@ -103,7 +103,7 @@ func (o *outbox) hasRead(bytes uint64) {
 	}
 }
 
-// tell puts an element into a channel that has none.
+// tell puts an element into an empty channel.
 func tell(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -119,7 +119,6 @@ func addChildToPath(t *testing.T) {
 type scenario struct {
 	file    string
 	only    []string
-	options clientOptions
 	decoded []byte // options as JSON
 	steps   []step
 }

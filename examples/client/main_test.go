@@ -219,9 +219,3 @@ func (s *transcript) await(t *testing.T, pattern string) string {
 		s.changed.Wait()
 	}
 }
-
-// awaitMade waits until a file has been made.
-func awaitMade(t *testing.T, path string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return exists(path) }, patience, 10*time.Millisecond)
-}

@@ -210,3 +210,9 @@ func TestNobodyReadsTheOutput(t *testing.T) {
 	c.exit(exitFailed)
 	require.Contains(t, c.stderr.String(), "cannot print")
 }
+
+// awaitMade waits until a file has been made.
+func awaitMade(t *testing.T, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return exists(path) }, patience, 10*time.Millisecond)
+}

@@ -158,7 +158,7 @@ func TestAForeignProc(t *testing.T) {
 			require.NoError(t, err, "%s", said)
 			var ends map[string]foreignEnd
 			require.NoError(t, json.Unmarshal(said, &ends), "%s", said)
-			if threads, ok := ends["threads"]; ok && !linuxBefore(6, 1) { // see TestExitingProcessesAreNoSurvivors
+			if threads, ok := ends["threads"]; ok && !linuxtest.Before(6, 1) { // see TestExitingProcessesAreNoSurvivors
 				require.True(t, threads.Survivors)
 				require.Empty(t, threads.PIDs)
 				require.Contains(t, threads.Error, "processes [PID] have been killed, and are exiting")

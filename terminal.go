@@ -186,10 +186,16 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // if the terminal is attached and its Handler was closed. If the exit status was lost, Wait returns ErrExitLost, and if
 // Options.Runner has lost its connection, ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
-	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.ended.IsSet() {
+	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
 		return TerminalExitStatus{}, err
 	}
 	return t.exitStatus()
+}
+
+// over reports whether the command has ended or failed to start. That is published before ended is set.
+func (t *Terminal) over() bool {
+	state := t.State()
+	return state == StateEnded || state == StateFailed
 }
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {

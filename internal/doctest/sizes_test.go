@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	maxRootLines      = 5660
+	maxRootLines      = 5664
 	maxRootFiles      = 28
 	maxLibraryLines   = 14880 // the root and internal, without the packages that only tests import
 	maxRootTestFiles  = 9

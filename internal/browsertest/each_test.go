@@ -116,6 +116,7 @@ var inEach = []struct {
 	{"the focus scrolls nothing out of a small pane", testFocusInSmallPane, false},
 	{"find begins in view", testFindFromView, false},
 	{"arrow keys go from heading to heading", testHeadingKeys, false},
+	{"a folded heading keeps the focus", testFoldedHeadingKeepsFocus, false},
 	{"screen readers find all lines and headings, and read new output out", testTranscript, false},
 	{"the text for screen readers is that of the screen", testLongTranscript, false},
 	{"the text for screen readers scrolls the screen, and nothing else", testLowTranscript, false},

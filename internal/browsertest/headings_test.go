@@ -106,3 +106,23 @@ func testFocusInSmallPane(t *testing.T, b visitor) {
 	require.Zero(t, eval[int](p, `part('.screen').scrollTop`))
 	p.requireQuiet()
 }
+
+// A folded heading keeps the focus, also if the output after it takes several frames to write.
+func testFoldedHeadingKeepsFocus(t *testing.T, b visitor) {
+	var output strings.Builder
+	for _, name := range []string{"One", "Two", "Three"} {
+		fmt.Fprintf(&output, "::group::%s\n%s::endgroup::\n", name, strings.Repeat(strings.ToLower(name)+" "+strings.Repeat("0123456789", 20)+"\n", 1000))
+	}
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(output.String()+"end\n", 0)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	p.until(`el.row?.ended && el.text.endsWith('end\n')`)
+	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+	eval[bool](p, pressed("Home"))
+	for _, folded := range []string{"▸", "▾", "▸"} {
+		p.until(headingOf("One"))
+		eval[bool](p, `(`+headingOf("One")+`.focus(), `+headingOf("One")+`.click(), true)`)
+		p.until(fmt.Sprintf(`el.text.startsWith('%s One\n')`, folded))
+		p.until(`el.shadowRoot.activeElement?.ariaLabel?.startsWith("One,")`)
+	}
+	p.requireQuiet()
+}

@@ -111,6 +111,7 @@ export class Folds {
     if (!(heading?.marker.line >= 0)) return
     this.#screen.leaveEnd()
     this.#screen.xterm.scrollToLine(heading.marker.line - before)
+    this.#headings.refocus(id)
   }
 
   // foldAll folds all groups, or unfolds them if most are folded.

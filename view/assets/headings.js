@@ -133,6 +133,16 @@ export class Headings {
     return true
   }
 
+  // refocus gives the focus to the heading of a group that was folded, unless the user has moved it. The heading may have
+  // had it, and lost it while the output after it was written.
+  refocus(id) {
+    const { xterm: { element, textarea } } = this.#screen
+    if (this.#screen.reads || element.getRootNode().activeElement !== textarea) return
+    const button = this.#buttonOf(id)
+    if (button) button.focus({ preventScroll: true })
+    else this.next = id
+  }
+
   #buttonOf(id) {
     return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
   }

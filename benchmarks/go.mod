@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
-	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/sourcegraph/jsonrpc2 v0.2.3
@@ -33,7 +32,6 @@ require (
 
 replace (
 	github.com/acpterm/acpterm => ..
-	github.com/acpterm/acpterm/remote => ../remote
 	github.com/acpterm/acpterm/view => ../view
 )
 

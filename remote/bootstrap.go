@@ -270,8 +270,8 @@ func (b *bootstrap) unanswered(said []byte, err error) error {
 	case len(text) > 0:
 		return fmt.Errorf("no remote shell answered, but the text %q: %w", text, err)
 	case b.shell.late():
-		return fmt.Errorf("no remote shell answered (if the login shell is no POSIX shell, but fish, for example, %s): %w",
-			execSh, err)
+		const format = "no remote shell answered (if the login shell is no POSIX shell, but fish, for example, %s): %w"
+		return fmt.Errorf(format, execSh, err)
 	default:
 		return fmt.Errorf("no remote shell answered: %w", err)
 	}
@@ -305,7 +305,8 @@ func (b *bootstrap) marked(limit int) (string, error) {
 		}
 		return strings.TrimSuffix(string(line), "\n"), nil
 	}
-	return "", fmt.Errorf("no remote shell answered, but more than %d bytes of text, which end with %q", limit, tail(said))
+	return "", fmt.Errorf("no remote shell answered, but more than %d bytes of text, which end with %q",
+		limit, tail(said))
 }
 
 // tail returns the end of the remote side's output.

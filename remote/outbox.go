@@ -20,8 +20,8 @@ const (
 	// maxPosted is the number of frames that may wait to be written. With more, the remote side is considered not to
 	// read any more: signals are rare.
 	maxPosted = 10_000
-	// The bytes read are reported after reportPause, or when there are reportBytes. A report for each frame would take a
-	// tenth of the processor time of a fast connection.
+	// The bytes read are reported after reportPause, or when there are reportBytes. A report for each frame would take
+	// a tenth of the processor time of a fast connection.
 	reportPause = time.Millisecond
 	reportBytes = 512 << 10
 )

@@ -80,8 +80,8 @@ type Progress struct {
 	Step Step
 	// System and Arch are the GOOS and GOARCH values of the remote side. Each is empty if it is not yet known.
 	System, Arch string
-	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total. If the first
-	// directory has no room, the helper is copied again, from the start.
+	// While the helper is being copied, Copied is the number of bytes copied so far, and Size is the total. If the
+	// first directory has no room, the helper is copied again, from the start.
 	Copied, Size int64
 	// Err explains why the connection was lost or could not be established.
 	Err error

@@ -150,7 +150,8 @@ func (r *Runner) run(l, before *link) {
 }
 
 func noConnection(err error) error {
-	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "the connection to the remote system failed", Err: err}
+	const reason = "the connection to the remote system failed"
+	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: reason, Err: err}
 }
 
 // await waits until nothing is left of a link.

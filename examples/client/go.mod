@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/mcpserver v0.1.0
-	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
 	github.com/charmbracelet/ultraviolet v0.0.0-20261008173134-6b8d4baf91b4
 	github.com/charmbracelet/x/ansi v0.11.9

@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	remoteModule = "github.com/acpterm/acpterm/remote"
-	helperName   = "acpterm-remote"
+	library       = "github.com/acpterm/acpterm" // a module
+	helperName    = "acpterm-remote"
+	helperPackage = library + "/remote/cmd/" + helperName
 )
 
 // setRunner parses the value of -runner.
@@ -124,14 +125,14 @@ func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
 // architecture unknown to Go: these are the remote side's words.
 func noHelper(missing *remote.NoHelperError, why string) error {
 	text := fmt.Sprintf("where -runner leads, %s/%s, there is no %s, and %s\n"+
-		"Install it there, in PATH: go install %s/cmd/%[3]s@%[6]s",
-		missing.System, missing.Arch, helperName, why, remoteModule, cmp.Or(helperVersion(), "latest"))
+		"Install it there, in PATH: go install %s@%s",
+		missing.System, missing.Arch, helperName, why, helperPackage, cmp.Or(helperVersion(), "latest"))
 	known := slices.Contains([]string{"linux", "darwin", "freebsd"}, missing.System) &&
 		slices.Contains([]string{"amd64", "arm64"}, missing.Arch)
 	if known {
 		text += fmt.Sprintf("\nOr build it here, for -helpers DIR: "+
-			"CGO_ENABLED=0 GOOS=%[1]s GOARCH=%[2]s go build -o DIR/%[3]s-%[1]s-%[2]s %[4]s/cmd/%[3]s",
-			missing.System, missing.Arch, helperName, remoteModule)
+			"CGO_ENABLED=0 GOOS=%[1]s GOARCH=%[2]s go build -o DIR/%[3]s-%[1]s-%[2]s %[4]s",
+			missing.System, missing.Arch, helperName, helperPackage)
 	}
 	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: text}
 }
@@ -144,7 +145,7 @@ func helperVersion() string {
 		return ""
 	}
 	for _, module := range info.Deps {
-		if module.Path == remoteModule && module.Replace == nil && module.Version != "(devel)" {
+		if module.Path == library && module.Replace == nil && module.Version != "(devel)" {
 			return module.Version
 		}
 	}
@@ -183,7 +184,7 @@ func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelp
 	if version != "" {
 		module = temporary
 		for _, args := range [][]string{
-			{"mod", "init", "helper"}, {"get", remoteModule + "/cmd/" + helperName + "@" + version},
+			{"mod", "init", "helper"}, {"get", helperPackage + "@" + version},
 		} {
 			cmd := exec.CommandContext(ctx, "go", args...)
 			cmd.Dir, cmd.Env = module, append(os.Environ(), "GOFLAGS=", "GOWORK=off")

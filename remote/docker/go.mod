@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
-	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/docker/go-connections v0.8.2
 	github.com/moby/moby/api v1.56.1
 	github.com/moby/moby/client v0.6.2
@@ -34,7 +33,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-replace (
-	github.com/acpterm/acpterm => ../..
-	github.com/acpterm/acpterm/remote => ..
-)
+replace github.com/acpterm/acpterm => ../..

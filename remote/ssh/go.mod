@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
-	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/crypto v0.58.0
 )
@@ -16,7 +15,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-replace (
-	github.com/acpterm/acpterm => ../..
-	github.com/acpterm/acpterm/remote => ..
-)
+replace github.com/acpterm/acpterm => ../..

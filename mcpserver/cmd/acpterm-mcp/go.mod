@@ -6,7 +6,6 @@ require (
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/mcpserver v0.1.0
 	github.com/acpterm/acpterm/policy/shell v0.1.0
-	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/stretchr/testify v1.12.1

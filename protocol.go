@@ -1,7 +1,7 @@
 package acpterm
 
-// The wire types, which match the terminal part of the ACP v1 schema (internal/conformance/testdata/schema) field for
-// field. UnmarshalJSON checks the rules that encoding/json cannot express, and names the invalid field.
+// The wire types, which match the terminal part of the ACP v1 schema (internal/checks/conformance/testdata/schema)
+// field for field. UnmarshalJSON checks the rules that encoding/json cannot express, and names the invalid field.
 
 import (
 	"encoding/json"

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// messagesVariable names a file. These tests append each message to it as a line, for internal/conformance.
+// messagesVariable names a file. These tests append each message to it as a line, for internal/checks/conformance.
 const messagesVariable = "ACPTERM_AGENT_MESSAGES"
 
 // recordMessage appends a message to that file. def is the message's definition in the schema.

@@ -1,8 +1,8 @@
 package agent
 
 // The messages about an agent's terminals that this package sends in ACP v2. Their names are those of its schema
-// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0). internal/conformance/testdata/schema contains the
-// part about terminals.
+// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0). internal/checks/conformance/testdata/schema contains
+// the part about terminals.
 
 import (
 	"encoding/base64"

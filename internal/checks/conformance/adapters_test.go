@@ -8,7 +8,7 @@ package conformance
 // login nor a network. Their installation needs a network for packages not in npm's cache: 400 MB the first time. The
 // installation needs 1 GB of temporary files, and on Linux it includes the Node.js 22 that claude-agent-acp needs.
 //
-//	ACPTERM_TEST_ADAPTERS=1 go test -v -run '^TestAdapters$' ./internal/conformance
+//	ACPTERM_TEST_ADAPTERS=1 go test -v -run '^TestAdapters$' ./internal/checks/conformance
 
 import (
 	"context"

@@ -8,7 +8,7 @@ package conformance
 // needs a network for packages not in npm's cache, and 1.5 GB of temporary files. On Linux, it includes the Node.js 22
 // that the agents run with.
 //
-//	ACPTERM_TEST_AGENTS=1 go test -v -run '^TestAgents$' ./internal/conformance
+//	ACPTERM_TEST_AGENTS=1 go test -v -run '^TestAgents$' ./internal/checks/conformance
 //	ACPTERM_TEST_AGENTS=/path/to/node_modules/.bin ... uses an installation
 
 import (
@@ -36,7 +36,7 @@ import (
 const agentsVariable = "ACPTERM_TEST_AGENTS"
 
 func TestDocumentedConfigurationOfAgents(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mcp.md")
+	page, err := os.ReadFile("../../../docs/mcp.md")
 	require.NoError(t, err)
 	for _, a := range agentPrograms {
 		for name, text := range a.documented {

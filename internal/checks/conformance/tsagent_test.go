@@ -32,7 +32,7 @@ func requireTypeScript(t *testing.T, program string) (node, path string) {
 		_, err = os.Stat(filepath.Join(filepath.Dir(path), "node_modules"))
 	}
 	if err != nil && os.Getenv(requireVariable) == "" {
-		t.Skipf("%s cannot be run (npm ci --prefix internal/conformance/testdata/tsagent brings what it needs): %v", program, err)
+		t.Skipf("%s cannot be run (npm ci --prefix internal/checks/conformance/testdata/tsagent brings what it needs): %v", program, err)
 	}
 	require.NoError(t, err)
 	return node, path

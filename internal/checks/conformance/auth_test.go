@@ -23,7 +23,7 @@ func authSchemas(t *testing.T) map[int]*schema {
 
 func TestExamplesOfSigningIn(t *testing.T) {
 	schemas := authSchemas(t)
-	paths, err := filepath.Glob(filepath.Join("..", "..", "signin", "testdata", "*.json"))
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "signin", "testdata", "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {

@@ -39,7 +39,7 @@ func newEnvironment(t *testing.T) environment {
 		_, err = os.Stat(filepath.Join(clients, "node_modules"))
 	}
 	if err != nil && os.Getenv(requireVariable) == "" {
-		t.Skipf("MCP clients cannot be run (npm ci --prefix internal/mcptest/testdata/node installs them): %v", err)
+		t.Skipf("MCP clients cannot be run (npm ci --prefix internal/checks/mcptest/testdata/node installs them): %v", err)
 	}
 	require.NoError(t, err)
 	server := filepath.Join(t.TempDir(), "acpterm-mcp.exe")

@@ -3,7 +3,7 @@ package mcptest
 // The newest MCP inspector, which needs a newer Node.js. Its program mcpdo keeps a session open, so it calls all tools
 // with the id of a command. Together they have 300 MB.
 //
-//	ACPTERM_TEST_INSPECTOR=1 go test -v -run '^TestNewestInspector$' ./internal/mcptest
+//	ACPTERM_TEST_INSPECTOR=1 go test -v -run '^TestNewestInspector$' ./internal/checks/mcptest
 
 import (
 	"bytes"

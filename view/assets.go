@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ../internal/browsertest/bundle assets
+//go:generate go run ../internal/checks/browsertest/bundle assets
 
 //go:embed assets
 var assets embed.FS

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const docs = join(here, '../../../../../docs')
+const docs = join(here, '../../../../../../docs')
 const repository = 'https://github.com/acpterm/acpterm'
 
 // sidebar reads the sections of docs/README.md and the pages in each.

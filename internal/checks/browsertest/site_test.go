@@ -25,9 +25,9 @@ func buildSite(t *testing.T) fs.FS {
 	const site = "testdata/site"
 	if _, err := os.Stat(filepath.Join(site, "node_modules", "vitepress")); err != nil {
 		if os.Getenv("ACPTERM_REQUIRE_SITE") != "" {
-			t.Fatal("ACPTERM_REQUIRE_SITE is set, and `npm ci --prefix internal/browsertest/testdata/site` has not run")
+			t.Fatal("ACPTERM_REQUIRE_SITE is set, and `npm ci --prefix internal/checks/browsertest/testdata/site` has not run")
 		}
-		t.Skip("`npm ci --prefix internal/browsertest/testdata/site` has not run")
+		t.Skip("`npm ci --prefix internal/checks/browsertest/testdata/site` has not run")
 	}
 	out := t.TempDir()
 	build := exec.CommandContext(t.Context(), "npm", "run", "build")
@@ -44,7 +44,7 @@ var (
 
 // Every page of docs/ is in the site, and every link within the site leads to a page and a heading.
 func requireSiteLinks(t *testing.T, site fs.FS) (pages []string) {
-	sources, err := filepath.Glob("../../docs/*.md")
+	sources, err := filepath.Glob("../../../docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
 	text, ids := make(map[string]string), make(map[string]map[string]bool)

@@ -22,7 +22,7 @@ import (
 func axe(t *testing.T) string {
 	source, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
 	if err != nil && os.Getenv("ACPTERM_REQUIRE_AXE") == "" {
-		t.Skip("axe-core is not there: npm ci --prefix internal/browsertest/testdata/axe")
+		t.Skip("axe-core is not there: npm ci --prefix internal/checks/browsertest/testdata/axe")
 	}
 	require.NoError(t, err)
 	return string(source)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const assets = "../../../view/assets"
+const assets = "../../../../view/assets"
 
 // If this fails, run go generate in view.
 func TestBundleIsOfTheseSources(t *testing.T) {

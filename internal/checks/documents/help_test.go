@@ -17,9 +17,9 @@ import (
 
 func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)
-	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./benchmarks", "./examples/agent",
-		"./benchmarks/mcp", "./mcpserver/cmd/acpterm-mcp",
-		"./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
+	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./mcpserver/cmd/acpterm-mcp",
+		"./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp",
+		"./examples/agent", "./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {
 		programs = append(programs, "./soak")
 	}

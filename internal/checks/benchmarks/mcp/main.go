@@ -1,8 +1,8 @@
 // Mcp compares acpterm-mcp with other MCP servers that run commands, and MCP with terminal/*. It prints two Markdown
 // tables:
 //
-//	npm ci --ignore-scripts --prefix benchmarks/testdata/mcp
-//	go run ./benchmarks/mcp [-quick] [-only REGEXP]
+//	npm ci --ignore-scripts --prefix internal/checks/benchmarks/testdata/mcp
+//	go run ./internal/checks/benchmarks/mcp [-quick] [-only REGEXP]
 //
 // The servers are separate processes, started unmodified. This program is their client. The first table shows how they
 // behave, each used through its own tools. The second one shows calls per second and latencies of a command that does

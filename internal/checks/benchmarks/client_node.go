@@ -23,8 +23,8 @@ func nodeCommand() (command, error) {
 	if err != nil {
 		return missing("there is no node")
 	}
-	// The working directory is the root of the repository or this module's directory.
-	for _, dir := range []string{"benchmarks/testdata/node", "testdata/node"} {
+	// The working directory is the root of the repository or this package's directory.
+	for _, dir := range []string{"internal/checks/benchmarks/testdata/node", "testdata/node"} {
 		script := filepath.Join(filepath.FromSlash(dir), "client.mjs")
 		if _, err := os.Stat(script); err != nil {
 			continue

@@ -155,7 +155,7 @@ func npmServer(name, module, script string, t npmTools) server {
 		err = json.Unmarshal(text, &description)
 	}
 	if err != nil {
-		s.missing = fmt.Errorf("%s: npm ci --ignore-scripts --prefix benchmarks/testdata/mcp has not been run", name)
+		s.missing = fmt.Errorf("%s: npm ci --ignore-scripts --prefix internal/checks/benchmarks/testdata/mcp has not been run", name)
 		return s
 	}
 	s.name += " " + description.Version
@@ -171,10 +171,10 @@ func npmServer(name, module, script string, t npmTools) server {
 	return s
 }
 
-// modules returns the directory of npm's modules. The working directory is the root of the repository, the module's or
-// this package's.
+// modules returns the directory of npm's modules. The working directory is the root of the repository, this package's
+// or the one above.
 func modules() (string, error) {
-	for _, dir := range []string{"benchmarks/testdata/mcp", "testdata/mcp", "../testdata/mcp"} {
+	for _, dir := range []string{"internal/checks/benchmarks/testdata/mcp", "testdata/mcp", "../testdata/mcp"} {
 		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "package.json")); err == nil {
 			return filepath.Abs(filepath.Join(filepath.FromSlash(dir), "node_modules"))
 		}

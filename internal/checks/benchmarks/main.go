@@ -1,7 +1,7 @@
 // Benchmarks compares acpterm with alternatives for clients that run commands for an agent. It prints a Markdown table,
 // and exits with status 1 if acpterm misses a target in the table:
 //
-//	go run ./benchmarks [-quick] [-rounds N] [-only REGEXP] [-cpuprofile DIR]
+//	go run ./internal/checks/benchmarks [-quick] [-rounds N] [-only REGEXP] [-cpuprofile DIR]
 //
 // Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
 // machine drifts. Therefore, every client has a turn in each round of a row, a number is the median of all rounds (or

@@ -59,7 +59,7 @@ func TestAgents(t *testing.T) {
 		bin = npmInstall(t, "testdata/agents", "@anthropic-ai/claude-code", "opencode-ai")
 	}
 	tools := t.TempDir()
-	build := exec.Command("go", "build", "-o", tools, "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp")
+	build := exec.Command("go", "build", "-o", tools, "github.com/acpterm/acpterm/cmd/acpterm-mcp")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()

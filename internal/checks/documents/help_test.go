@@ -17,7 +17,7 @@ import (
 
 func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)
-	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./mcpserver/cmd/acpterm-mcp",
+	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./cmd/acpterm-mcp",
 		"./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp",
 		"./examples/agent", "./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {

@@ -43,7 +43,7 @@ func newEnvironment(t *testing.T) environment {
 	}
 	require.NoError(t, err)
 	server := filepath.Join(t.TempDir(), "acpterm-mcp.exe")
-	const program = "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp"
+	const program = "github.com/acpterm/acpterm/cmd/acpterm-mcp"
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", server, program).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return environment{node: node, clients: clients, server: server}

@@ -27,7 +27,7 @@ func build() (path string, remove func(), err error) {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	cmd := exec.Command("go", "build", "-o", path, "github.com/acpterm/acpterm/mcpserver/cmd/acpterm-mcp")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/acpterm/acpterm/cmd/acpterm-mcp")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		remove()
 		return "", nil, fmt.Errorf("go build: %w\n%s", err, output)

@@ -8,6 +8,7 @@ require (
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/acpsdk v0.1.0
+	github.com/acpterm/acpterm/cmd v0.1.0
 	github.com/acpterm/acpterm/mcpserver v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
 	github.com/charmbracelet/colorprofile v0.4.3
@@ -18,18 +19,8 @@ require (
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/creachadair/jrpc2 v1.3.6
 	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/muesli/cancelreader v0.2.2
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
-)
-
-replace (
-	github.com/acpterm/acpterm => ..
-	github.com/acpterm/acpterm/acpsdk => ../acpsdk
-	github.com/acpterm/acpterm/mcpserver => ../mcpserver
-	github.com/acpterm/acpterm/view => ../view
 )
 
 require (
@@ -45,6 +36,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-runewidth v0.0.30 // indirect
+	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
@@ -54,5 +46,15 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
+)
+
+replace (
+	github.com/acpterm/acpterm => ..
+	github.com/acpterm/acpterm/acpsdk => ../acpsdk
+	github.com/acpterm/acpterm/cmd => ../cmd
+	github.com/acpterm/acpterm/mcpserver => ../mcpserver
+	github.com/acpterm/acpterm/policy/shell => ../policy/shell
+	github.com/acpterm/acpterm/view => ../view
 )

@@ -21,7 +21,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
-	"github.com/acpterm/acpterm/examples/internal/sessionname"
+	"github.com/acpterm/acpterm/cmd/sessionname"
 )
 
 const protocolVersion = 1

@@ -24,7 +24,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
-	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/cmd/exampleagent"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"

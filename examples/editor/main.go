@@ -34,8 +34,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
+	"github.com/acpterm/acpterm/cmd/exampleagent"
 	"github.com/acpterm/acpterm/display"
-	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -88,7 +88,7 @@ func start() error {
 	}
 	flag.Parse()
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
-		return errors.New("standard input and output must be a terminal; examples/client needs none")
+		return errors.New("standard input and output must be a terminal; cmd/acpterm needs none")
 	}
 	p.agent = flag.Args()
 	var err error

@@ -262,7 +262,7 @@ func TestAnAgentsDeathAndItsLastWords(t *testing.T) {
 func TestWithoutATerminalItSaysSo(t *testing.T) {
 	output, err := exec.Command(executable(t), "main").CombinedOutput()
 	require.Error(t, err)
-	require.Equal(t, "editor: standard input and output must be a terminal; examples/client needs none\n", string(output))
+	require.Equal(t, "editor: standard input and output must be a terminal; cmd/acpterm needs none\n", string(output))
 }
 
 func TestADialogWithManyChoicesFits(t *testing.T) {

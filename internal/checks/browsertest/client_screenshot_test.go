@@ -1,6 +1,6 @@
 package browsertest
 
-// A screenshot of the page served by examples/client, for the README, with real commands of an agent.
+// A screenshot of the page served by cmd/acpterm, for the README, with real commands of an agent.
 
 import (
 	"bufio"
@@ -43,12 +43,12 @@ func TestScreenshotOfTheClient(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "github.com/acpterm/acpterm/examples/client", "github.com/acpterm/acpterm/examples/agent")
+	build := exec.Command("go", "build", "-o", bin, "github.com/acpterm/acpterm/cmd/acpterm", "github.com/acpterm/acpterm/examples/agent")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
 	// The tests of a project, and then a server that the user stops.
-	client := exec.Command(filepath.Join(bin, "client"), "-view", "127.0.0.1:0", "-cwd", dir,
+	client := exec.Command(filepath.Join(bin, "acpterm"), "-view", "127.0.0.1:0", "-cwd", dir,
 		"-prompt", "GOWORK=off go test -v -count=1 ./... && echo listening on :8080 && exec sleep 600", "--", filepath.Join(bin, "agent"))
 	stderr, err := client.StderrPipe()
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package browsertest
 
-// Pictures of examples/client and examples/editor in a terminal, with a scripted agent and commands. They are SVG, and
+// Pictures of cmd/acpterm and examples/editor in a terminal, with a scripted agent and commands. They are SVG, and
 // made without a browser.
 
 import (
@@ -97,7 +97,7 @@ func picturedShop(t *testing.T) (dir, bin string) {
 	bin = filepath.Join(dir, "bin")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	out, err := exec.Command("go", "build", "-o", bin+"/", "github.com/acpterm/acpterm/examples/client",
+	out, err := exec.Command("go", "build", "-o", bin+"/", "github.com/acpterm/acpterm/cmd/acpterm",
 		"github.com/acpterm/acpterm/examples/editor").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	self, err := os.Executable()
@@ -222,7 +222,7 @@ func TestTerminalScreenshots(t *testing.T) {
 		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
 	}
 	shop, bin := picturedShop(t)
-	client := runPictured(t, 96, 19, shop, bin, "client", "-prompt", "Correct the total.")
+	client := runPictured(t, 96, 19, shop, bin, "acpterm", "-prompt", "Correct the total.")
 	client.until(`(?m)^\[4\] \$ go test -run .* [2-9] s$`)
 	rules := filepath.Join(t.TempDir(), "rules.json")
 	require.NoError(t, os.WriteFile(rules, []byte(`{"rules": [

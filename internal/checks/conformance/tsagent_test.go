@@ -42,7 +42,7 @@ func TestTypeScriptAgent(t *testing.T) {
 	t.Parallel()
 	node, agent := requireTypeScript(t, "agent.mjs")
 	client := filepath.Join(t.TempDir(), "client.exe")
-	build := exec.Command("go", "build", "-o", client, "github.com/acpterm/acpterm/examples/client")
+	build := exec.Command("go", "build", "-o", client, "github.com/acpterm/acpterm/cmd/acpterm")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 

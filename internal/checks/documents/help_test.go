@@ -19,7 +19,7 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)
 	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./cmd/acpterm-mcp",
 		"./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp",
-		"./examples/agent", "./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
+		"./examples/agent", "./cmd/acpterm", "./examples/editor", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {
 		programs = append(programs, "./soak")
 	}
@@ -28,7 +28,7 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 			help, err := exec.Command("go", "run", program, "-h").CombinedOutput()
 			require.NoError(t, err, "%s", help)
 			require.True(t, strings.HasPrefix(string(help), "usage: "+path.Base(program)), "%s", help)
-			commands := regexp.MustCompile(`(?m)^  (client|`+path.Base(program)+`)( .*)?$`).FindAll(help, -1)
+			commands := regexp.MustCompile(`(?m)^  (acpterm|`+path.Base(program)+`)( .*)?$`).FindAll(help, -1)
 			require.Len(t, commands, 3, "%s", help)
 			require.LessOrEqual(t, strings.Count(string(help), "\n"), 42, "%s", help)
 		})

@@ -1,4 +1,4 @@
-// Package sessionname names the sessions of a conversation for the live pages of examples/client and examples/editor.
+// Package sessionname names the sessions of a conversation for the live pages of cmd/acpterm and examples/editor.
 package sessionname
 
 import (

@@ -63,7 +63,7 @@ func runTests(m *testing.M) int {
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		flags = []string{"-race"}
 	}
-	build(append(flags, ".", "../agent", "../../remote/cmd/acpterm-remote")...)
+	build(append(flags, ".", "../../examples/agent", "../../remote/cmd/acpterm-remote")...)
 	build("../../cmd/acp-terminal-check") // its many commands would take several times as long with -race
 	return m.Run()
 }
@@ -117,7 +117,7 @@ func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agen
 }
 
 func clientCommand(agent []string, flags ...string) []string {
-	return slices.Concat([]string{filepath.Join(binaries, "client")}, flags, []string{"--"}, agent)
+	return slices.Concat([]string{filepath.Join(binaries, "acpterm")}, flags, []string{"--"}, agent)
 }
 
 func startCommand(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, command []string) *client {

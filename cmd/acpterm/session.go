@@ -14,8 +14,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/cmd/sessionname"
 	"github.com/acpterm/acpterm/display"
-	"github.com/acpterm/acpterm/examples/internal/sessionname"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/signin"
 )

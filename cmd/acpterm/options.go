@@ -45,15 +45,15 @@ type options struct {
 	helpers string   // the directory of helpers for there, or "" to find or build one
 }
 
-const usage = `usage: client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
+const usage = `usage: acpterm [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 
 Gives an ACP agent a prompt, and shows its answer and the commands that it runs. The default agent is an example,
 whose prompt is the command to run; after "self: ", the agent runs the command itself. With -runner, commands run on
 another machine, and -cwd, -root and -allow name its directories and programs.
 
-  client -prompt 'go version'
-  client -allow go -ask -view 127.0.0.1:0 -prompt 'go test ./...' -- some-agent --acp
-  client -sandbox -timeout 5m -audit ~/audit.json -prompt 'fix the tests' -- some-agent --acp
+  acpterm -prompt 'go version'
+  acpterm -allow go -ask -view 127.0.0.1:0 -prompt 'go test ./...' -- some-agent --acp
+  acpterm -sandbox -timeout 5m -audit ~/audit.json -prompt 'fix the tests' -- some-agent --acp
 
 `
 
@@ -106,7 +106,7 @@ func readOptions() (options, error) {
 
 // flags defines the flags that set opts and allowed.
 func (opts *options) flags(allowed *allowances) *flag.FlagSet {
-	flags := flag.NewFlagSet("client", flag.ContinueOnError)
+	flags := flag.NewFlagSet("acpterm", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
 	flags.StringVar(&opts.cwd, "cwd", "",
 		"the agent's working `directory` (default: the first -root, or the current or remote home one)")

@@ -2,8 +2,8 @@
 // in a terminal of its client. It shows the agent's side of terminal/*, with the requests in their usual order. After
 // "self: ", the agent runs the command itself, and package agent shows it.
 //
-// examples/agent is only this package. examples/client and examples/editor start themselves as this agent if no agent
-// is given. With arguments, the agent can require the user to sign in.
+// examples/agent is only this package. cmd/acpterm and examples/editor start themselves as this agent if no agent is
+// given. With arguments, the agent can require the user to sign in.
 package exampleagent
 
 import (
@@ -23,9 +23,9 @@ const usage = `usage: agent [-tokens FILE] [-sign-in]
 
 Is an ACP agent on standard input and output: the text of a prompt is a command, which it runs in the client's terminal.
 
-  client -prompt 'go version' -- agent
-  client -prompt 'self: go version' -- agent
-  client -prompt 'go version' -- agent -tokens tokens
+  acpterm -prompt 'go version' -- agent
+  acpterm -prompt 'self: go version' -- agent
+  acpterm -prompt 'go version' -- agent -tokens tokens
 
 `
 

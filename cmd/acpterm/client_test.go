@@ -30,7 +30,7 @@ func TestPrompt(t *testing.T) {
 
 // The client keeps what the protocol promises of terminals, and what good clients do beyond it.
 func TestTerminals(t *testing.T) {
-	args := []string{"-timeout", "2m", "-total", "10m", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
+	args := []string{"-timeout", "2m", "-total", "10m", "--", filepath.Join(binaries, "acpterm"), "-prompt", "check", "--"}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
@@ -43,7 +43,7 @@ func TestTerminals(t *testing.T) {
 // Given no agent, the client starts itself as the example agent.
 func TestOwnAgent(t *testing.T) {
 	t.Parallel()
-	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "client"), "-prompt", line("print", "hello")})
+	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", line("print", "hello")})
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | hello\n")
 	require.Empty(t, c.stderr.String())

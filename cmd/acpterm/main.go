@@ -1,7 +1,7 @@
-// Client is a small ACP client for any agent. It gives the agent one prompt and shows the answer, with the live output
+// Acpterm is a small ACP client for any agent. It gives the agent one prompt and shows the answer, with the live output
 // of every command that the agent runs in a terminal.
 //
-//	go run ./examples/client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
+//	go run ./cmd/acpterm [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 //
 // It allows everything the agent asks permission for. Flags restrict the commands, and -h lists them: rules for
 // commands, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself are
@@ -60,9 +60,9 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/cmd/exampleagent"
+	"github.com/acpterm/acpterm/cmd/sessionname"
 	"github.com/acpterm/acpterm/display"
-	"github.com/acpterm/acpterm/examples/internal/exampleagent"
-	"github.com/acpterm/acpterm/examples/internal/sessionname"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 )

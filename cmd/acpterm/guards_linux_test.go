@@ -47,7 +47,7 @@ func TestSandbox(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(outside, "file"))
 	for text := range strings.Lines(out) {
 		if command, ok := strings.CutPrefix(text, "[1] | "); ok {
-			require.NotRegexp(t, `client.test|^\S*/client |^\S*/agent `, command, "a process from outside")
+			require.NotRegexp(t, `acpterm.test|^\S*/acpterm |^\S*/agent `, command, "a process from outside")
 		}
 	}
 	require.Regexp(t, `\| \S*bwrap `, out) // there are some

@@ -1,7 +1,7 @@
 package doctest
 
-// The budgets of the code limit the size of the library, its files and its functions. They only decrease: a change that
-// needs more room first moves something else out.
+// The budgets of the code limit the size of the library, its files and its functions. Each was set about 5 % above the
+// figure of its day. A change that needs more raises its budget and says why; a series of raises is refused.
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,12 +24,13 @@ import (
 const (
 	maxRootLines      = 5664
 	maxRootFiles      = 28
-	maxLibraryLines   = 14880 // the root and internal, without the packages that only tests import
-	maxRootTestFiles  = 9
+	maxLibraryLines   = 15600 // the root and internal, without the packages that only tests import
+	maxGoLines        = 140_000
+	maxRootTestFiles  = 10
 	maxNames          = 112 // exported by the root
 	maxIdentifiers    = 418 // the same with exported methods and fields
-	maxOptionFields   = 44  // of all structs of options in the root
-	maxTerminalFields = 23
+	maxOptionFields   = 46  // of all structs of options in the root
+	maxTerminalFields = 24
 	maxFileLines      = 500
 	maxFunctionLines  = 60
 	maxColumns        = 120 // a tab counts four
@@ -37,6 +39,23 @@ const (
 // longFunctions lists the functions that may exceed maxFunctionLines, with the reason.
 var longFunctions = map[string]string{
 	"policy/variables.go: DangerousVariables": "a list of names",
+}
+
+// A budget limits a figure that grows by itself.
+type budget struct {
+	what      string
+	has, most int
+	why       string
+}
+
+func (b budget) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%d %s, of at most %d", b.has, b.what, b.most)
+	if b.has > b.most {
+		t.Errorf("%d %s, %d more than the budget of %d, which exists because %s.\nFirst remove the code that the change "+
+			"replaces. If that is not enough, raise the budget in the same change to 5 %% above the need, and give the "+
+			"reason for the code and its place in the description.", b.has, b.what, b.has-b.most, b.most, b.why)
+	}
 }
 
 func TestSizes(t *testing.T) {
@@ -50,12 +69,13 @@ func TestSizes(t *testing.T) {
 		for s := bufio.NewScanner(file); s.Scan(); {
 			lines++
 			if n := utf8.RuneCountInString(s.Text()) + 3*strings.Count(s.Text(), "\t"); n > maxColumns {
-				t.Errorf("%s:%d has %d columns, more than %d", path, lines, n, maxColumns)
+				t.Errorf("%s:%d has %d columns, %d too many: break the line", path, lines, n, n-maxColumns)
 			}
 		}
 		require.NoError(t, file.Close())
 		if lines > maxFileLines {
-			t.Errorf("%s has %d lines, more than %d", path, lines, maxFileLines)
+			t.Errorf("%s has %d lines, %d too many: give a subject of its own to another file", path, lines,
+				lines-maxFileLines)
 		}
 		switch dir := filepath.ToSlash(filepath.Dir(path)); {
 		case dir == ".":
@@ -66,18 +86,35 @@ func TestSizes(t *testing.T) {
 		}
 		checkFunctions(t, path)
 	}
-	for _, budget := range []struct {
-		what      string
-		has, most int
-	}{
-		{"lines in the root", rootLines, maxRootLines},
-		{"files in the root", rootFiles, maxRootFiles},
-		{"lines in the root and internal", rootLines + internalLines, maxLibraryLines},
+	for _, b := range []budget{
+		{"lines in the root", rootLines, maxRootLines, "an embedder should be able to read the root in an afternoon"},
+		{"files in the root", rootFiles, maxRootFiles, "the list of files is the first thing that a reader sees"},
+		{"lines in the root and internal", rootLines + internalLines, maxLibraryLines,
+			"a maintainer has to know all of them"},
 	} {
-		if budget.has > budget.most {
-			t.Errorf("%d %s, more than %d", budget.has, budget.what, budget.most)
-		}
+		b.check(t)
 	}
+}
+
+// TestAllLines limits the Go of the repository, with tests, examples and programs.
+func TestAllLines(t *testing.T) {
+	pages.AtRoot(t)
+	t.Parallel()
+	b := budget{"lines of Go in the repository", 0, maxGoLines, "each line has to be compiled, checked and kept true"}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || path != "." && strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case filepath.Ext(path) == ".go":
+			lines, err := pages.ReadLines(path)
+			b.has += len(lines) - 1
+			return err
+		}
+		return nil
+	}))
+	b.check(t)
 }
 
 // TestFace limits the number of names that a reader of the root must know.
@@ -117,20 +154,15 @@ func TestFace(t *testing.T) {
 			return true
 		})
 	}
-	for _, budget := range []struct {
-		what      string
-		has, most int
-	}{
-		{"test files in the root", tests, maxRootTestFiles},
-		{"names exported by the root", names, maxNames},
-		{"identifiers exported by the root", identifiers, maxIdentifiers},
-		{"fields of options", optionFields, maxOptionFields},
-		{"fields of Terminal", terminalFields, maxTerminalFields},
+	const embeddersKnow = "an embedder has to know them, and no release can take them back"
+	for _, b := range []budget{
+		{"test files in the root", tests, maxRootTestFiles, "they stand between the files that a reader looks for"},
+		{"names exported by the root", names, maxNames, embeddersKnow},
+		{"identifiers exported by the root", identifiers, maxIdentifiers, embeddersKnow},
+		{"fields of options", optionFields, maxOptionFields, "each is a question to an embedder"},
+		{"fields of Terminal", terminalFields, maxTerminalFields, "each is state that every method has to keep true"},
 	} {
-		t.Log(budget.has, budget.what)
-		if budget.has > budget.most {
-			t.Errorf("%d %s, more than %d", budget.has, budget.what, budget.most)
-		}
+		b.check(t)
 	}
 }
 
@@ -163,7 +195,8 @@ func checkFunctions(t *testing.T, path string) {
 		lines := set.Position(f.End()).Line - set.Position(f.Pos()).Line + 1
 		name := fmt.Sprintf("%s: %s", path, f.Name.Name)
 		if _, exempt := longFunctions[name]; lines > maxFunctionLines && !exempt {
-			t.Errorf("%s has %d lines, more than %d", name, lines, maxFunctionLines)
+			t.Errorf("%s has %d lines, %d too many: divide it, or list it in longFunctions with the reason", name, lines,
+				lines-maxFunctionLines)
 		}
 	}
 }

@@ -51,20 +51,22 @@ func TestModuleBesideAClone(t *testing.T) {
 	require.NotEqual(t, -1, at)
 	clone, err := os.Getwd()
 	require.NoError(t, err)
-	releasing, err := os.ReadFile("RELEASING.md")
+	modules, err := exec.Command("go", "list", "-m").Output()
 	require.NoError(t, err)
-	tags := regexp.MustCompile("(?m)^\\| `([a-z/]*)v[0-9.]+` \\|").FindAllStringSubmatch(string(releasing), -1)
-	require.NotEmpty(t, tags)
+	list := append([]string{"list", "-e", "-find", "-f", "{{.Name}} {{.ImportPath}}"}, strings.Fields(string(modules))...)
+	packages, err := exec.Command("go", list...).Output()
+	require.NoError(t, err)
+	require.NotEmpty(t, packages)
 	cache, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	require.NoError(t, err)
 	where := strings.Fields(string(cache))
 	env := append(os.Environ(), "GOPROXY=file://"+where[0]+"/cache/download,"+where[1], "GOWORK=off",
 		"GOSUMDB=off") // the checksums are in this repository's go.sum files
-	for _, tag := range tags {
-		if strings.HasPrefix(tag[1], "examples/") {
-			continue // they are programs
+	for line := range strings.Lines(string(packages)) {
+		name, imported, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if name == "" || name == "main" || strings.Contains(imported, "/internal/") || strings.Contains(imported, "/examples") {
+			continue // nothing to import
 		}
-		imported := strings.TrimSuffix("github.com/acpterm/acpterm/"+tag[1], "/")
 		t.Run(path.Base(imported), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -8,9 +8,10 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
+	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 //go:generate go run ../internal/checks/browsertest/bundle assets
@@ -56,8 +57,8 @@ func bundleVersion() string {
 // URL.
 func (v *View) serveBundle(w http.ResponseWriter, r *http.Request) {
 	file := r.PathValue("file")
-	zipped, err := assets.ReadFile("assets/bundle/" + file + ".gz")
-	if err != nil || r.PathValue("version") != v.version {
+	load, ok := v.assets["bundle/"+file]
+	if !ok || r.PathValue("version") != v.version {
 		http.NotFound(w, r)
 		return
 	}
@@ -68,21 +69,7 @@ func (v *View) serveBundle(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Content-Type", typeOf(file)) // without Vary, because only a browser's own cache keeps it
-	squeezed, err := assets.ReadFile("assets/bundle/" + file + ".br")
-	switch {
-	case err == nil && accepts(r, "br"):
-		h.Set("Content-Encoding", "br")
-		w.Write(squeezed)
-	case accepts(r, "gzip"):
-		h.Set("Content-Encoding", "gzip")
-		w.Write(zipped)
-	default:
-		plain, err := gzip.NewReader(bytes.NewReader(zipped))
-		if err != nil {
-			panic(err) // embedded
-		}
-		io.Copy(w, plain)
-	}
+	load().send(w, r)
 }
 
 // accepts reports whether a request accepts a content coding.
@@ -102,40 +89,54 @@ type asset struct {
 	tag           string // ETag: the hash of the file
 }
 
-// loadAsset reads a file. It reports false if the file does not exist.
-func loadAsset(file string) (a asset, ok bool) {
-	plain, err := assets.ReadFile("assets/" + file)
-	if err != nil || strings.HasSuffix(file, ".html") || strings.HasPrefix(file, "bundle/") {
-		return asset{}, false
+// loadAssets returns functions that load the files, by name. Each compresses its file on first use, which takes tens of
+// milliseconds for the largest.
+func loadAssets() map[string]func() asset {
+	files := make(map[string]func() asset)
+	err := fs.WalkDir(assets, "assets", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[strings.TrimPrefix(path, "assets/")] = sync.OnceValue(func() asset { return loadAsset(path) })
+		}
+		return err
+	})
+	if err != nil {
+		panic(err) // embedded
+	}
+	return files
+}
+
+func loadAsset(path string) asset {
+	plain, err := assets.ReadFile(path)
+	if err != nil {
+		panic(err) // embedded
 	}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	z.Write(plain) // cannot fail, writes to memory
 	z.Close()
 	sum := sha256.Sum256(plain)
-	return asset{plain: plain, zipped: zipped.Bytes(), tag: `"` + hex.EncodeToString(sum[:12]) + `"`}, true
+	return asset{plain: plain, zipped: zipped.Bytes(), tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// asset returns a file and compresses it on first use.
-func (v *View) asset(file string) (asset, bool) {
-	if kept, ok := v.assets.Load(file); ok {
-		return kept.(asset), true
+// send sends the file, compressed if the client accepts that.
+func (a asset) send(w http.ResponseWriter, r *http.Request) {
+	content := a.plain
+	if accepts(r, "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = a.zipped
 	}
-	a, ok := loadAsset(file)
-	if ok {
-		v.assets.Store(file, a)
-	}
-	return a, ok
+	w.Write(content)
 }
 
 // serveAsset serves a file that is not in the bundle. A browser keeps it, and asks each time whether it has changed.
 func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 	file := r.PathValue("file")
-	a, ok := v.asset(file)
-	if !ok {
+	load, ok := v.assets[file]
+	if !ok || strings.HasSuffix(file, ".html") || strings.HasPrefix(file, "bundle/") {
 		http.NotFound(w, r)
 		return
 	}
+	a := load()
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Type", typeOf(file))
@@ -145,10 +146,5 @@ func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	content := a.plain
-	if accepts(r, "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		content = a.zipped
-	}
-	w.Write(content)
+	a.send(w, r)
 }

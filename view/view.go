@@ -241,8 +241,8 @@ type View struct {
 	cancel  context.CancelFunc
 	first   *Source
 	typed   inputs
-	version string   // of the bundle
-	assets  sync.Map // asset by file
+	version string                  // of the bundle
+	assets  map[string]func() asset // by file
 
 	mu      sync.Mutex
 	closed  bool
@@ -294,7 +294,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.ctx, v.options)
-	v.version = bundleVersion()
+	v.version, v.assets = bundleVersion(), loadAssets()
 	v.mux = v.routes()
 	v.first = v.Add(m, "")
 	return v, nil

@@ -11,7 +11,6 @@ require (
 	github.com/Microsoft/go-winio v0.6.4 // indirect
 	github.com/acpterm/acpterm/mcpserver v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
-	github.com/andybalholm/brotli v1.3.0
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20261008173134-6b8d4baf91b4
 	github.com/charmbracelet/x/ansi v0.11.9

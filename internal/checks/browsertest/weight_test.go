@@ -24,8 +24,7 @@ type meter struct {
 	sent atomic.Int64 // bytes, with headers
 
 	mu       sync.Mutex
-	requests []string // the end of each path, and the accepted codings
-	codings  string
+	requests []string // the end of each path
 }
 
 func (m *meter) Accept() (net.Conn, error) {
@@ -51,18 +50,17 @@ func (m *meter) measure(server *httptest.Server) {
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
 		m.requests = append(m.requests, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
-		m.codings = r.Header.Get("Accept-Encoding")
 		m.mu.Unlock()
 		inner.ServeHTTP(w, r)
 	})
 }
 
-// take returns the requests and the bytes since the last call, and the codings that the last request accepts.
-func (m *meter) take() (requests []string, bytes int64, codings string) {
+// take returns the requests and the bytes since the last call.
+func (m *meter) take() (requests []string, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	requests, m.requests = m.requests, nil
-	return requests, m.sent.Swap(0), m.codings
+	return requests, m.sent.Swap(0)
 }
 
 func testWeight(t *testing.T, b visitor) {
@@ -74,23 +72,20 @@ func testWeight(t *testing.T, b visitor) {
 	for _, url := range []string{v.url, v.only(terminal)} {
 		p := b.visit(t, url)
 		p.until(`el.text === 'made\n' && part('.state').textContent === 'done'`)
-		first, bytes, codings := m.take()
-		t.Log(first, bytes, codings)
+		first, bytes := m.take()
+		t.Log(first, bytes)
 		for _, request := range first {
 			require.Regexp(t, page, request)
 		}
 		require.LessOrEqual(t, len(first), 7)
-		if strings.Contains(codings, "br") {
-			require.Less(t, bytes, int64(100_000))
-		}
-		require.Less(t, bytes, int64(125_000))
+		require.Less(t, bytes, int64(120_000))
 		p.end()
 		if _, is := b.(*webkit); is {
 			continue // its windows share no files under WebDriver
 		}
 		p = b.visit(t, url)
 		p.until(`el.text === 'made\n' && part('.state').textContent === 'done'`)
-		second, bytes, _ := m.take()
+		second, bytes := m.take()
 		t.Log(second, bytes)
 		for _, request := range second {
 			if strings.Contains(request, ".") { // a browser may load the icon later, or again if its load was cut off
@@ -186,7 +181,7 @@ func BenchmarkFirstOutput(b *testing.B) {
 			p := browser.open(b, url)
 			p.until(`window.seen ||= el.text === 'made\n' && performance.now()`)
 			times[i] += time.Duration(eval[float64](p, "window.seen") * 1e6)
-			requests, bytes, _ := m.take()
+			requests, bytes := m.take()
 			b.ReportMetric(float64(len(requests)), name+"-requests")
 			b.ReportMetric(float64(bytes), name+"-B")
 			p.close()

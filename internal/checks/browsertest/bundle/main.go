@@ -1,23 +1,18 @@
 // Command bundle makes the files that the pages of package view load: the modules and style sheets of view/assets,
-// joined, minified and compressed. Run it with go generate in view after a change of view/assets.
+// joined and minified. Package view compresses them when they are first asked for. Run it with go generate in view after a change of view/assets.
 //
 //	bundle <view/assets>
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"errors"
 	"fmt"
 	"log"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/andybalholm/brotli"
 	"github.com/evanw/esbuild/pkg/api"
 )
 
@@ -44,37 +39,12 @@ func write(assets string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		for ending, compress := range map[string]func([]byte) ([]byte, error){".gz": zip, ".br": squeeze} {
-			compressed, err := compress(files[name])
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, name+ending), compressed, 0o666); err != nil {
-				return err
-			}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func zip(text []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	_, err = w.Write(text)
-	err = errors.Join(err, w.Close())
-	return b.Bytes(), err
-}
-
-func squeeze(text []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: brotli.BestCompression, LGWin: 22})
-	_, err := w.Write(text)
-	err = errors.Join(err, w.Close())
-	return b.Bytes(), err
 }
 
 //go:embed sheets.js

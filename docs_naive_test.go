@@ -2,8 +2,8 @@
 
 package acpterm_test
 
-// The wrong ways of docs/moving-from-a-hand-written-terminal.md. It shows each naive function. The tests here
-// demonstrate the function's bug, and the library's behaviour with the same command.
+// The wrong ways that docs/moving-from-a-hand-written-terminal.md describes. Each test demonstrates the bug of a naive
+// function, and the library's behaviour with the same command.
 
 import (
 	"bytes"

@@ -28,10 +28,7 @@ type SkippedLine struct {
 
 // Filter wraps the connection to an agent and serves any terminal/* requests on it, including requests to cancel them.
 // All other messages can be read from the returned connection, which can be used with any JSON-RPC library that
-// supports newline-delimited JSON, such as jsonrpc2:
-//
-//	rest := h.Filter(ctx, agent)
-//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
+// supports newline-delimited JSON. The comment of this package shows it with jsonrpc2.
 //
 // Read returns these messages, one per line, and Write sends lines to the agent. If a line is not valid JSON, Write
 // sends the lines that precede it and then returns an error. Requests are only served while rest is being read, so

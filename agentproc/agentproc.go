@@ -1,10 +1,8 @@
 // Package agentproc runs an agent as a child process. Start starts the agent from an exec.Cmd and returns a connection
-// to the agent's standard input and output. Close gracefully shuts down the agent, along with any processes that the
-// agent has started.
+// to the agent's standard input and output, for acpterm.Handler.Filter. Close gracefully shuts down the agent, along
+// with any processes that the agent has started.
 //
 //	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
-//	rest := h.Filter(ctx, agent) // h is an acpterm.Handler
-//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //	err = agent.Close()
 //	status, err := agent.Wait(ctx)
 package agentproc

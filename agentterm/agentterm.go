@@ -2,11 +2,10 @@
 // of these commands in session/update notifications, using either terminal_update and terminal_output_chunk from ACP v2
 // (which, like v2, are experimental) or the _meta convention followed by agents on v1.
 //
-// If you are using jsonrpc2, wrap your handler with [Terminals.Handler]:
+// If you are using jsonrpc2, wrap your handler with [Terminals.Handler]. The stream is that of acpterm.Handler.Filter:
 //
 //	terminals := agentterm.New(h, nil) // h is the connection's acpterm.Handler
-//	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent))
-//	conn := jsonrpc2.NewConn(ctx, rest, terminals.Handler(yours))
+//	conn := jsonrpc2.NewConn(ctx, stream, terminals.Handler(yours))
 //
 // If you are using another library, call [Terminals.Update] with the params of each session/update, in the order in
 // which the updates are received.

@@ -49,10 +49,10 @@
 //	entry.Close() // when the agent's session is closed: ends its MCP sessions
 //	l.Close()
 //
-// A Channel also offers MCP over ACP, which is unstable:
+// A Channel also offers MCP over ACP, which is unstable. The stream is that of acpterm.Handler.Filter:
 //
 //	c := mcpserver.NewChannel(l) // one for each agent
-//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent)), c.Handler(yours))
+//	conn := jsonrpc2.NewConn(ctx, stream, c.Handler(yours))
 //	entry, err := c.Entry(s, "", initializeResult)
 //
 // Each entry has a token, without which nothing can connect. Other users of this machine cannot read the token, nor can

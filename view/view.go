@@ -8,28 +8,23 @@
 //	defer server.Close()
 //	defer v.Close()
 //
+// If a host uses a separate manager for each agent, View.Add shows the terminals of another manager in the same list.
+//
 // # Access
 //
-// The path of the URL contains a random token, and requests for any other path are forbidden. Requests from other
-// machines are refused unless Options.AllowRemote is set. To prevent DNS rebinding, requests for unknown host names are
-// refused as well. By default, the page is read-only. To let the page stop commands, set Options.AllowStop. To let
-// users type, set Options.Input. Pages from other sites are not able to make the requests needed to stop commands or to
-// type.
-//
-// The token is part of the path rather than stored in a cookie, because browsers send a host's cookies to all ports of
-// that host. On localhost, for example, this includes servers that belong to other users. Unlike a cookie, the token is
-// also not sent along with requests made by pages from other sites.
-//
-// Note that connections are not encrypted. To serve other machines, use TLS or forward a port.
+// The path of the URL contains a random token, and requests for any other path are forbidden. It is not a cookie,
+// because browsers send a host's cookies to all ports of that host, and along with requests of pages from other sites.
+// Requests from other machines and for unknown host names are refused (see Options.AllowRemote and Options.Hosts). By
+// default, the page is read-only (see Options.AllowStop and Options.Input), and pages from other sites are never able
+// to stop commands or to type. Connections are not encrypted. To serve other machines, use TLS or forward a port.
 //
 // # Behind a proxy
 //
-// If a proxy runs on this machine, all requests that pass through it appear to come from this machine, so it is up to
-// the proxy to decide who may use the view. To set this up, list the host name used by browsers in Options.Hosts, and
-// configure the proxy to forward the browser's Host header. Many proxies, including nginx by default, replace this
-// header, which means that it will not match the origin of the page. In that case, the page is read-only, and it
-// displays an explanation when a user tries to stop a command or to type. For nginx, use the following configuration.
-// Its last three lines are needed for WebSockets:
+// All requests that pass through a proxy on this machine appear to come from this machine, so it is up to the proxy to
+// decide who may use the view. List the host name used by browsers in Options.Hosts, and configure the proxy to forward
+// the browser's Host header, which is replaced by many proxies. Otherwise, the page is read-only and says so, unless
+// Options.Origins lists the origins of its pages. For nginx, use the following configuration. Its last three lines are
+// needed for WebSockets, without which pages fall back to ordinary requests:
 //
 //	proxy_pass http://127.0.0.1:8080;
 //	proxy_set_header Host $http_host; # $host has no port
@@ -37,27 +32,24 @@
 //	proxy_set_header Upgrade $http_upgrade;
 //	proxy_set_header Connection "upgrade";
 //
-// If the proxy cannot forward the Host header, list the origins of its pages in Options.Origins.
-//
 // Any middleware that wraps the view must allow an http.ResponseController to flush, either by implementing
 // http.Flusher or by providing an Unwrap method. Otherwise, requests for streams will receive a 501 response, and the
 // page will display the reason.
 //
 // # In your own page
 //
-// Any page from the same server can embed a single terminal as a custom element:
+// Any page from the same server can embed terminals, also of several views, as custom elements:
 //
 //	<script type="module" src="/<token>/bundle/<version>/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
-// /<token>/assets/acp-terminal.js, where it is readable and imports some thirty others. The element can be used with a
-// strict content security policy, since it does not use any inline scripts or styles and only needs script-src,
-// style-src and connect-src for its server. The element is not affected by the page's styles. By default, its colours
-// follow the system's setting; to override this setting, set the element's theme attribute to "dark" or "light". A page
-// can contain elements from several views.
+// /<token>/assets/acp-terminal.js, where it is readable and imports some thirty others. The element works with a strict
+// content security policy: it only needs script-src, style-src and connect-src for its server. The element is not
+// affected by the page's styles. By default, its colours follow the system's setting.
 //
-// The element has the attributes src, theme, and line, the number of a line to show. Its properties are read-only:
+// The element has the attributes src, theme ("dark" or "light"), and line, the number of a line to show. Its properties
+// are read-only:
 //
 //   - row: the terminal's status, an object with members such as command, state, status and canStop, or null
 //   - text: the output on the screen and in its scrollback, without colours
@@ -74,82 +66,26 @@
 //     (the terminal), "forbidden" (the token) or "impossible". If the page cancels "lost" or "busy", the element does
 //     not show a note of it
 //
-// A page with a list keeps a WebSocket open, even while the page is hidden, in order to update its title and notify the
-// user. Each visible terminal uses an additional WebSocket until its command has exited or, if the terminal is owned by
-// the agent, until the terminal is released. If a proxy does not forward WebSockets, visible pages fall back to
-// ordinary requests. Note that over HTTP/1.1, a browser has at most six such requests open at a time across all of its
-// windows.
+// # Output
 //
-// # Several managers
+// A page never blocks a command. Output is sent as events with absolute offsets, up to 64 KiB twenty times a second, or
+// four times a second if the command writes faster. After reconnecting, a browser resumes at the offset it had reached.
+// If it is more than 1 MiB behind, it skips ahead and shows how many bytes were missed, and why. The screen holds the
+// last 10,000 lines, and the page fetches retained output before them when the user scrolls, searches or copies.
 //
-// If a host uses a separate manager for each agent, it can call View.Add to show the terminals of another manager in
-// the same list and to give that manager a name. By default, the list shows the id of each session. To show a name
-// instead, use View.NameSession or Source.NameSession.
+// Lines are numbered, unless the terminal has a PTY: from the first retained one, if the beginning is not retained.
+// Clicking a number adds the line to the page's URL, as in "#key:L120", or "#L120" on the page of a single terminal.
+// The groups of GitHub ("::group::") and GitLab ("section_start:") fold, up to 10,000 of them and 100 within each
+// other, and First error leads to the first line that reports an error of a failed command. The times of lines are
+// exact to a quarter of a second for the first quarter of an hour of a command; one preceded by ≤ is the latest
+// possible one.
 //
-// # Live output
-//
-// Output is sent to browsers as events with absolute offsets. While a command is running, up to 64 KiB of its output
-// are sent twenty times a second. If the command writes faster than that, its output is sent four times a second
-// instead. After reconnecting, a browser resumes at the offset it had reached. If the browser is more than 1 MiB
-// behind, it skips ahead and shows how many bytes were missed, and why. A page never blocks a command. If a page does
-// not receive anything for three times Options.Heartbeat, it reconnects.
-//
-// The memory used by a page does not grow with the output, because the page's screen holds only the last 10,000 lines.
-// If the user scrolls or searches past these lines, or copies without having selected anything, the page fetches all of
-// the retained output and displays it in parts of about 10,000 lines each. Open as text, in the menu More, opens all of
-// the retained output as plain text, exactly as it was written by the command, with any invalid UTF-8, or, if the
-// terminal has a PTY, as an agent reads it.
-//
-// # Lines
-//
-// Lines are numbered, unless the terminal has a PTY. If the beginning of the output is not retained, the first retained
-// line is number 1, and the numbers are displayed once the command has exited. Clicking a number adds the line to the
-// page's URL, as in "#key:L120", or "#L120" on the page of a single terminal. While the numbers have the keyboard
-// focus, the keys that scroll do the same for other lines. An element shows the line given by its line attribute. While
-// Find is open, marks beside the scrollbar show where the matches are. If a command has failed, First error leads to
-// the first line that reports an error, such as a failed test or an exit code.
-//
-// If the output groups its lines as GitHub ("::group::") or GitLab ("section_start:") would expect it, the page
-// displays headings that fold the groups, which are buttons. Beside the lines of a group is a vertical line, or two
-// beside those of a group within another. A heading says how long its group took, as told by GitLab's marks or else by
-// the times of the lines, or how many lines it has if it took less than half a second or the times are unknown. The
-// line that ends a group is left out. If a command has failed, the group with the first error is opened. Searching
-// unfolds all groups, a link or First error only those that hide the line, and copies contain the text written by the
-// command. After 10,000 groups, or inside of 100, lines that begin another one are displayed as they were written.
-// GitHub's commands, as in "::error file=a.go,line=3::text", are displayed as text. Lines that report an error, which
-// First error looks for, and warnings are coloured, unless the command has coloured them.
-//
-// If a line wraps, a carriage return goes to the start of the line and not of its last row. A progress bar therefore
-// stays in its place on a phone. On a terminal with a PTY, the lines are those of the command.
-//
-// Show timestamps, in the menu, displays when each line was completed. A View checks the length of the output of
-// each running command four times a second, and keeps up to 4,096 lengths for each (64 KiB), so times become less exact
-// for a command that writes for more than a quarter of an hour. A time preceded by ≤ is the latest possible one, for
-// example if the line was written before the View was created. Times are unknown if the agent runs the command or if it
-// exited before the View was created.
-//
-// Any address in the output that starts with http:// or https:// is clickable. When it is clicked, the page shows the
-// full address and asks the user for confirmation before opening another window. Links created using escape sequences
-// are ignored. If the agent replaces the output of a terminal that it owns, the page replaces the displayed output as
-// well.
-//
-// # Terminals with a PTY
-//
-// If a terminal has a PTY, it is shown with its own number of columns and rows, and with text of at most 15 pixels that
-// fits the pane. Both are updated when Terminal.Resize is called. If Options.Input is set, a page whose user clicks on
-// the terminal or types resizes it to fill the pane with text of the same size, or 13 pixels (12 on a phone) if it was
-// smaller, until another page does. The output can move the cursor, switch to the alternate screen and back, and so on,
-// just as it could in any other terminal emulator. In all terminals, titles, palette colours, links, the clipboard,
-// mouse tracking, focus reports and requests for an answer are ignored. In particular, this means that the page never
-// responds to a command on its own.
-//
-// If Options.Input is set, the user can type while the terminal has the keyboard focus. Typed and pasted text is sent
-// to the command in order. If any text is selected, Control C copies it; otherwise, Control C interrupts the command.
-// Control V pastes text after removing any control characters. If the command has requested bracketed paste (mode
-// 2004), the pasted text is bracketed. Touch devices and narrow pages have buttons for Control, Escape, Tab and the
-// arrow keys. Control Shift Enter turns typing off and on again. While typing is off, pressing
-// Tab moves the focus out of the terminal. Each request results in a single Terminal.Write and therefore in a single
-// acpterm.InputEvent, which contains the number of bytes but not the text itself.
+// A terminal with a PTY is shown with its own number of columns and rows. If Options.Input is set, the page whose user
+// clicks on it or types resizes it to fill its pane, until another page does. Control C copies a selection, and
+// otherwise interrupts the command, and Control Shift Enter turns typing off and on again. Each request results in a
+// single Terminal.Write and therefore in a single acpterm.InputEvent. In all terminals, titles, palette colours, links,
+// the clipboard, mouse tracking, focus reports and requests for an answer are ignored, so the page never responds to a
+// command on its own. Addresses in the output are opened only after the user has confirmed the full address.
 package view
 
 // View with its options, handler and routes.

@@ -19,7 +19,7 @@ import (
 // TestMain also makes the test binary a command.
 func TestMain(m *testing.M) {
 	if len(os.Args) >= 3 && os.Args[1] == "child" {
-		child(os.Args[2], os.Args[3:]...)
+		child(os.Args[2])
 		return
 	}
 	racetest.Restart()
@@ -29,14 +29,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func child(which string, args ...string) {
+func child(which string) {
 	switch which {
-	case "paced":
-		paced(args[0])
 	case "pictured-agent":
 		picturedAgent()
-	case "pour":
-		pour(args[0], args[1], args[2])
 	case "family": // starts a child that ignores SIGTERM
 		other := exec.Command(os.Args[0], "child", "stubborn")
 		other.Stdout = os.Stdout

@@ -4,7 +4,6 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-	"time"
 )
 
 // startWithTest starts a command. The kernel kills it when this process dies, for example when a test takes too long.
@@ -21,13 +20,4 @@ func startWithTest(cmd *exec.Cmd) (wait func(), err error) {
 		}
 	}()
 	return func() { <-ended }, <-started
-}
-
-// processorTime returns the processor time of this process.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -2,14 +2,9 @@
 
 package browsertest
 
-import (
-	"os/exec"
-	"time"
-)
+import "os/exec"
 
 // startWithTest starts a command.
 func startWithTest(cmd *exec.Cmd) (wait func(), err error) {
 	return func() { cmd.Wait() }, cmd.Start()
 }
-
-func processorTime() time.Duration { return 0 }

@@ -1,9 +1,8 @@
 package browsertest
 
-// The requests and bytes until a page shows output, and the time that this takes at a distance.
+// The requests and bytes until a page shows output.
 
 import (
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/stretchr/testify/require"
@@ -95,98 +93,4 @@ func testWeight(t *testing.T, b visitor) {
 		require.Less(t, bytes, int64(10_000))
 		p.end()
 	}
-}
-
-// roundTrip is the time for a byte to a distant server and back.
-const roundTrip = 200 * time.Millisecond
-
-// distant returns the address of a server, as reached over a long way. A connection takes a round trip to open.
-func distant(t testing.TB, address string) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() {
-				time.Sleep(roundTrip)
-				far, err := net.Dial("tcp", address)
-				if err != nil {
-					near.Close()
-					return
-				}
-				running.Go(func() { delay(far, near) })
-				delay(near, far)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		running.Wait()
-	})
-	return listener.Addr().String()
-}
-
-// delay copies from one connection to the other, each byte half a round trip later, and closes both.
-func delay(to, from net.Conn) {
-	type piece struct {
-		at   time.Time
-		text []byte
-	}
-	pieces := make(chan piece, 1000)
-	go func() {
-		defer close(pieces)
-		for {
-			text := make([]byte, 32<<10)
-			n, err := from.Read(text)
-			if n > 0 {
-				pieces <- piece{time.Now().Add(roundTrip / 2), text[:n]}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	for p := range pieces {
-		time.Sleep(time.Until(p.at))
-		if _, err := to.Write(p.text); err != nil {
-			break
-		}
-	}
-	to.Close()
-	from.Close()
-	for range pieces {
-	}
-}
-
-// BenchmarkFirstOutput measures the time from the navigation to the first output, at 200 ms round trip, of a first visit
-// and of a second one.
-func BenchmarkFirstOutput(b *testing.B) {
-	m := &meter{}
-	v := serve(b, made(b, acptermtest.Commands{"make": func(p *acptermtest.Process) int {
-		io.WriteString(p, "made\n")
-		return acptermtest.Block(p)
-	}}), nil, m.measure)
-	v.create(b, "make")
-	browser := startBrowser(b)
-	address := strings.TrimPrefix(v.server.URL, "http://")
-	var times [2]time.Duration
-	for b.Loop() {
-		url := strings.Replace(v.url, address, distant(b, address), 1)
-		m.take()
-		for i, name := range []string{"first", "second"} {
-			p := browser.open(b, url)
-			p.until(`window.seen ||= el.text === 'made\n' && performance.now()`)
-			times[i] += time.Duration(eval[float64](p, "window.seen") * 1e6)
-			requests, bytes := m.take()
-			b.ReportMetric(float64(len(requests)), name+"-requests")
-			b.ReportMetric(float64(bytes), name+"-B")
-			p.close()
-		}
-	}
-	b.ReportMetric(float64(times[0].Milliseconds())/float64(b.N), "first-ms")
-	b.ReportMetric(float64(times[1].Milliseconds())/float64(b.N), "second-ms")
 }

@@ -1,8 +1,7 @@
 package mcptest
 
 // The MCP inspector in CLI mode. Each of its runs is one MCP session with one call, so the tools that need an id get an
-// unknown one. The package inspector-cli is the part of the inspector's version 1 that it runs in this mode. See
-// TestNewestInspector for version 2.
+// unknown one. The package inspector-cli is the part of the inspector's version 1 that it runs in this mode.
 
 import (
 	"encoding/json"

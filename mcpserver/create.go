@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/internal/hook"
 )
 
 const (
@@ -106,7 +105,7 @@ func (c *session) announce(t *acpterm.Terminal) error {
 	if c.options.Created == nil {
 		return nil
 	}
-	err := hook.Call("Created", func() { c.options.Created(t) })
+	err := callHost("Created", func() { c.options.Created(t) })
 	if err == nil {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/internal/hook"
 )
 
 // session is one MCP session.
@@ -124,9 +123,9 @@ func (s *Server) opened(id acpterm.SessionID) (closed func(), err error) {
 	if s.options.Opened == nil {
 		return closed, nil
 	}
-	err = hook.Call("Opened", func() {
+	err = callHost("Opened", func() {
 		if f := s.options.Opened(id); f != nil {
-			closed = func() { hook.Call("closed", f) }
+			closed = func() { callHost("closed", f) }
 		}
 	})
 	if err != nil {

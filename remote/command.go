@@ -48,7 +48,6 @@ type Command struct {
 }
 
 const (
-	maxStderr    = 4 << 10
 	maxLeft      = 1 << 20 // maximum number of bytes in a pipe
 	commandGrace = 10 * time.Second
 	commandAbort = 500 * time.Millisecond
@@ -106,7 +105,7 @@ type commandProcess struct {
 
 	reading sync.Mutex     // held during each read of standard output, to keep the bytes in order
 	rest    bytes.Buffer   // guarded by reading, set once ended
-	said    end            // standard error
+	said    Tail           // standard error
 	hearing sync.WaitGroup // the goroutine that reads standard error
 	busy    sync.WaitGroup // the other goroutines
 }
@@ -294,24 +293,4 @@ func (p *commandProcess) failure(err error) error {
 		text += fmt.Sprintf(", standard error %q", said)
 	}
 	return &ended{text, err}
-}
-
-// end keeps the end of the text written to it. Its methods are safe for concurrent use.
-type end struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (e *end) Write(b []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.text = append(e.text, b...)
-	e.text = append(e.text[:0], e.text[max(0, len(e.text)-maxStderr):]...)
-	return len(b), nil
-}
-
-func (e *end) String() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return string(bytes.TrimSpace(e.text))
 }

@@ -110,7 +110,7 @@ func TestCommandStandardError(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	require.ErrorContains(t, err, `xEND"`)
 	require.ErrorContains(t, err, "SIGKILL")
-	require.Less(t, len(err.Error()), maxStderr+100)
+	require.Less(t, len(err.Error()), maxTail+100)
 }
 
 // A failed Open leaves nothing behind.

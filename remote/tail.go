@@ -1,34 +1,34 @@
-// Package tail keeps the end of written text.
-package tail
+package remote
 
 import (
 	"bytes"
 	"sync"
 )
 
-// Size is the number of bytes that a Buffer keeps.
-const Size = 4 << 10
+const maxTail = 4 << 10
 
-// Buffer keeps the last Size bytes written to it. The zero value is empty. Its methods are safe for concurrent use.
-type Buffer struct {
+// A Tail keeps the last 4 KiB written to it. It holds the standard error of a transport's remote shell, whose end
+// explains in an error why a connection was lost. The zero value is empty and ready to use. A Tail is safe for
+// concurrent use by multiple goroutines.
+type Tail struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
 // Write appends p. It never fails.
-func (b *Buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.kept = append(b.kept, p[max(0, len(p)-Size):]...)
-	if over := len(b.kept) - Size; over > 0 {
-		b.kept = b.kept[:copy(b.kept, b.kept[over:])]
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p[max(0, len(p)-maxTail):]...)
+	if over := len(t.kept) - maxTail; over > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
 	}
 	return len(p), nil
 }
 
 // String returns the kept text without surrounding white space.
-func (b *Buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(bytes.TrimSpace(b.kept))
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.kept))
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/acpterm/acpterm/remote/internal/tail"
+	"github.com/acpterm/acpterm/remote"
 )
 
 const (
@@ -31,7 +31,7 @@ type connection struct {
 	exec   string
 	stream client.HijackedResponse
 	stdout *io.PipeReader
-	stderr tail.Buffer
+	stderr remote.Tail
 
 	closing atomic.Bool
 	cancel  context.CancelFunc // ends the requests for the exit

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/acpterm/acpterm/remote/internal/tail"
+	"github.com/acpterm/acpterm/remote"
 )
 
 // reasonTimeout limits the time that an error of Read or Write waits for the server to report the shell's exit.
@@ -27,7 +27,7 @@ type connection struct {
 	name   string
 	client *ssh.Client
 	shell  ssh.Channel
-	stderr tail.Buffer
+	stderr remote.Tail
 
 	closing atomic.Bool
 	exited  chan struct{} // closed once exit is set: the shell has ended, but its channel may still have output

@@ -9,7 +9,6 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentterm"
-	"github.com/acpterm/acpterm/internal/wire"
 	acp "github.com/coder/acp-go-sdk"
 )
 
@@ -171,9 +170,9 @@ func (t *Terminals) TerminalOutput(
 		return acp.TerminalOutputResponse{}, err
 	}
 	room := t.maxEncoded() - len(out.Meta["acpterm"])
-	text := wire.Fit(out.Output, room)
+	text := fit(out.Output, room)
 	if room < 0 || len(text) < len(out.Output) { // the head does not fit; its outputStart is that of the whole output
-		text, out.Meta = wire.Fit(out.Output, t.maxEncoded()), nil
+		text, out.Meta = fit(out.Output, t.maxEncoded()), nil
 	}
 	answer := acp.TerminalOutputResponse{
 		Output: text, Truncated: out.Truncated || len(text) < len(out.Output), Meta: metaOf(out.Meta),

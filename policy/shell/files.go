@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/internal/lookup"
+	acppolicy "github.com/acpterm/acpterm/policy"
 )
 
 // refusedRedirect returns the reason to deny a redirection, or "".
@@ -33,7 +33,7 @@ func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal
 	case c.Moved && !filepath.IsAbs(path):
 		return "after cd, a file that is read or written has no absolute name"
 	}
-	file, err := lookup.Resolve(absolute(proposal.Command.Dir, path))
+	file, err := acppolicy.ResolveLinks(absolute(proposal.Command.Dir, path))
 	if err != nil || !slices.ContainsFunc(proposal.Roots, func(root string) bool { return within(file, root) }) {
 		return fmt.Sprintf("%q is outside of the directories that the shell may use files in", path)
 	}
@@ -60,8 +60,8 @@ func leadsThroughProc(name string, p acpterm.Proposal) bool {
 		directories = searchPath(p)
 	}
 	return slices.ContainsFunc(directories, func(dir string) bool {
-		_, err := lookup.Resolve(absolute(absolute(p.Command.Dir, dir), name))
-		return errors.Is(err, lookup.ErrProcLink)
+		_, err := acppolicy.ResolveLinks(absolute(absolute(p.Command.Dir, dir), name))
+		return errors.Is(err, acppolicy.ErrProcLink)
 	})
 }
 

@@ -1,0 +1,37 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/policy"
+)
+
+func TestResolveLinks(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(dir+"/real/sub", 0o700))
+	require.NoError(t, os.Symlink("real/sub", dir+"/link"))
+	require.NoError(t, os.Symlink("loop", dir+"/loop"))
+	for path, want := range map[string]string{
+		"/link/new":     "/real/sub/new",
+		"/link/../new":  "/real/new", // the parent of what the link leads to
+		"/link/./../":   "/real",
+		"/real/new":     "/real/new",
+		"/real/new/new": "",
+		"/loop":         "",
+	} {
+		resolved, err := policy.ResolveLinks(dir + path)
+		if want == "" {
+			require.Error(t, err, path)
+			continue
+		}
+		require.NoError(t, err, path)
+		require.Equal(t, dir+want, resolved, path)
+	}
+}

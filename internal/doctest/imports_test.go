@@ -1,12 +1,15 @@
 package doctest
 
-// Allowed imports: public packages import the root and internal, the root imports internal, and never the reverse.
+// Allowed imports: public packages import the root and internal, the root imports internal, and never the reverse. No
+// module imports the internal packages of another one, because only the same version of both would build for certain.
 
 import (
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +51,46 @@ func TestImports(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestModulesDoNotShareInternalPackages(t *testing.T) {
+	pages.AtRoot(t)
+	modules := modulesOfWork(t)
+	pages.Walk(t, func(name string) {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			imported, inside := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/acpterm/acpterm/")
+			isInternal := inside && slices.Contains(strings.Split(imported, "/"), "internal")
+			if isInternal && moduleOf(imported, modules) != moduleOf(path.Dir(name), modules) {
+				t.Errorf("%s imports %s, which is another module's", name, imported)
+			}
+		}
+	})
+}
+
+// modulesOfWork returns the directories of the modules in go.work.
+func modulesOfWork(t *testing.T) (dirs []string) {
+	work, err := os.ReadFile("go.work")
+	require.NoError(t, err)
+	for _, m := range regexp.MustCompile(`(?m)^\t(\.\S*)$`).FindAllStringSubmatch(string(work), -1) {
+		dirs = append(dirs, path.Clean(m[1]))
+	}
+	require.Contains(t, dirs, ".")
+	return dirs
+}
+
+// moduleOf returns the directory of the module that a directory belongs to.
+func moduleOf(dir string, modules []string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if slices.Contains(modules, dir) {
+			break
+		}
+	}
+	return dir
 }
 
 // docs/architecture.md says that the root needs package net on Windows only.

@@ -26,6 +26,9 @@ const (
 	maxRootFiles      = 28
 	maxLibraryLines   = 15600 // the root and internal, without the packages that only tests import
 	maxGoLines        = 140_000
+	maxExampleLines   = 2500 // of all examples, without tests
+	maxExamplesLines  = 4000 // the same with tests
+	maxOneExample     = 400  // without tests
 	maxRootTestFiles  = 10
 	maxNames          = 112 // exported by the root
 	maxIdentifiers    = 418 // the same with exported methods and fields
@@ -115,6 +118,42 @@ func TestAllLines(t *testing.T) {
 		return nil
 	}))
 	b.check(t)
+}
+
+// TestExamples limits the examples, each of which a reader copies.
+func TestExamples(t *testing.T) {
+	pages.AtRoot(t)
+	t.Parallel()
+	const copied = "a reader reads an example from top to bottom, and copies it"
+	code, all := 0, 0
+	byExample := make(map[string]int)
+	require.NoError(t, filepath.WalkDir("examples", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		lines, err := pages.ReadLines(path)
+		all += len(lines) - 1
+		if !strings.HasSuffix(path, "_test.go") {
+			code += len(lines) - 1
+			byExample[exampleOf(path)] += len(lines) - 1
+		}
+		return err
+	}))
+	budget{"lines of examples", code, maxExampleLines, copied}.check(t)
+	budget{"lines of examples and their tests", all, maxExamplesLines, "an example shows, a product needs tests"}.check(t)
+	for example, lines := range byExample {
+		budget{"lines in " + example, lines, maxOneExample, copied}.check(t)
+	}
+}
+
+// exampleOf returns the directory of the example that a file belongs to: examples/NAME or examples/with/NAME.
+func exampleOf(path string) string {
+	directories := strings.Split(filepath.ToSlash(filepath.Dir(path)), "/")
+	length := 2
+	if len(directories) > 1 && directories[1] == "with" {
+		length = 3
+	}
+	return strings.Join(directories[:min(length, len(directories))], "/")
 }
 
 // TestFace limits the number of names that a reader of the root must know.

@@ -26,9 +26,10 @@ const (
 	maxRootFiles      = 28
 	maxLibraryLines   = 15600 // the root and internal, without the packages that only tests import
 	maxGoLines        = 140_000
-	maxExampleLines   = 2500 // of all examples, without tests
-	maxExamplesLines  = 4000 // the same with tests
-	maxOneExample     = 400  // without tests
+	maxExampleLines   = 2500   // of all examples, without tests
+	maxExamplesLines  = 4000   // the same with tests
+	maxOneExample     = 400    // without tests
+	maxWords          = 15_000 // of the pages in docs
 	maxRootTestFiles  = 10
 	maxNames          = 112 // exported by the root
 	maxIdentifiers    = 418 // the same with exported methods and fields
@@ -154,6 +155,22 @@ func exampleOf(path string) string {
 		length = 3
 	}
 	return strings.Join(directories[:min(length, len(directories))], "/")
+}
+
+// TestWords limits the pages in docs.
+func TestWords(t *testing.T) {
+	pages.AtRoot(t)
+	t.Parallel()
+	words := 0
+	paths, err := filepath.Glob(filepath.FromSlash("docs/*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		words += len(strings.Fields(string(data)))
+	}
+	budget{"words in docs", words, maxWords, "a page that is too long is not read, and each fact has to stay true"}.check(t)
 }
 
 // TestFace limits the number of names that a reader of the root must know.

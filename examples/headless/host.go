@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -35,13 +34,10 @@ type host struct {
 // newHost returns a host. It first ends the processes left running by an earlier host that died.
 func newHost(ctx context.Context, c config) (*host, error) {
 	if c.state == "" || c.rules == "" {
-		return nil, fmt.Errorf("-state and -rules are required")
+		return nil, errors.New("-state and -rules are required")
 	}
 	state, err := filepath.Abs(c.state)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(state, 0o700); err != nil {
+	if err := errors.Join(err, os.MkdirAll(state, 0o700)); err != nil {
 		return nil, err
 	}
 	h := &host{env: policy.InheritVariables(os.Environ(),
@@ -59,14 +55,11 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if h.state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}
-	auditFile, records := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
-	if h.audit, err = audit.Open(auditFile); err != nil {
+	if h.audit, err = audit.Open(filepath.Join(state, "audit.json")); err != nil {
 		return nil, err
 	}
-	if err := recoverFrom(ctx, records, auditFile); err != nil {
-		return nil, errors.Join(err, h.audit.Close())
-	}
-
+	records := filepath.Join(state, "journal")
+	recoverFrom(ctx, records)
 	limits := acpterm.Limits{CPUTime: 30 * time.Minute, Nice: 5}
 	if c.cgroup != "" { // without a cgroup, Processes would count all of the user's processes, and Memory address space
 		limits.Memory, limits.Processes = 4<<30, 512
@@ -104,27 +97,17 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 		return nil, err
 	}
 	programs, err := rules.Compile(env)
-	if err != nil {
-		return nil, err
-	}
-	return acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)}, nil
+	return acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)}, err
 }
 
-// recoverFrom ends the processes left running by hosts that died, and puts them on record.
-func recoverFrom(ctx context.Context, records, audit string) error {
-	file, err := os.OpenFile(audit, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	logger := slog.New(slog.NewJSONHandler(file, nil))
+// recoverFrom ends the processes left running by hosts that died.
+func recoverFrom(ctx context.Context, records string) {
 	recovered, err := journal.Recover(ctx, records)
 	for _, r := range recovered {
-		logger.Warn("recovered", "terminal", r.TerminalID, "session", r.SessionID, "args", r.Command.Args,
+		slog.Warn("recovered", "terminal", r.TerminalID, "session", r.SessionID, "args", r.Command.Args,
 			"ended", r.Ended, "survivors", r.Survivors)
 	}
 	if err != nil {
-		logger.Error("not all could be recovered", "error", err)
+		slog.Error("not all could be recovered", "error", err)
 	}
-	return nil
 }

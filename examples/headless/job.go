@@ -1,12 +1,11 @@
 package main
 
-// This file runs one agent and its session, from start to end.
+// This file runs one agent and its session, from start to end, and makes the result.
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/permission"
 )
 
 // job is an agent, its task, and its directory.
@@ -48,35 +48,32 @@ func (h *host) inReach(dir string) bool {
 
 // run runs a job. When it returns, the agent and its commands are gone.
 func (h *host) run(ctx context.Context, j job) result {
-	report := report{job: j.Name}
-	stopReason, status, err := h.runAgent(ctx, j, &report)
-	r := result{Name: j.Name, StopReason: stopReason, Denied: report.denied}
-	if err != nil {
+	r := report{result: result{Name: j.Name}}
+	if err := h.runAgent(ctx, j, &r); err != nil {
 		r.Error = err.Error()
-		if status != "" {
-			r.Agent = &agentEnd{Status: status, Stderr: report.stderr}
-		}
+	} else {
+		r.Agent = nil
 	}
-	return r
+	return r.result
 }
 
-// runAgent runs an agent for one turn. It returns the stop reason and, if the agent was started, how the agent ended.
-func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason, status string, err error) {
+// runAgent runs an agent for one turn.
+func (h *host) runAgent(ctx context.Context, j job, r *report) (err error) {
 	if len(j.Agent) == 0 {
-		return "", "", errors.New("the job names no agent")
+		return errors.New("the job names no agent")
 	}
 	if j.Dir, err = filepath.Abs(j.Dir); err != nil {
-		return "", "", err
+		return err
 	}
 	if h.inReach(j.Dir) {
-		return "", "", errors.New("the job's directory has the host's state in it")
+		return errors.New("the job's directory has the host's state in it")
 	}
 	// Each agent has its own manager: agents choose session ids, and two of them may choose the same.
 	manager, err := acpterm.NewManager(&h.options)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	manager.Observe(report.event)
+	manager.Observe(r.event)
 	defer func() {
 		graceful, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
@@ -85,57 +82,41 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, h.env
-	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{Stderr: report.stderrLine})
+	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{Stderr: r.stderr})
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	defer func() {
 		defer context.AfterFunc(ctx, func() { agent.Kill() })()
 		err = errors.Join(err, agent.Close()) // before the manager's Close, and with the agent's last lines
-		status = howItEnded(agent)
+		status, _ := agent.Wait(context.Background())
+		r.Agent = &agentEnd{status.String(), r.lines}
 	}()
-	stopReason, err = h.runTurn(ctx, j, manager, agent)
-	_, unwritten := errors.AsType[*fs.PathError](err)
-	if unwritten || errors.Is(err, jsonrpc2.ErrClosed) {
+	r.StopReason, err = h.runTurn(ctx, j, manager, agent)
+	if _, unwritten := errors.AsType[*fs.PathError](err); unwritten || errors.Is(err, jsonrpc2.ErrClosed) {
 		err = errors.New("the agent ended before it was done")
 	}
-	return stopReason, "", err
-}
-
-// howItEnded returns the exit status of an agent after its shutdown.
-func howItEnded(agent *agentproc.Process) string {
-	status, err := agent.Wait(context.Background())
-	if err != nil {
-		return err.Error()
-	}
-	return status.String()
+	return err
 }
 
 // runTurn opens a session and lets the agent answer one prompt. The connection ends with the agent.
 func (h *host) runTurn(
 	ctx context.Context, j job, manager *acpterm.Manager, agent *agentproc.Process,
 ) (stopReason string, err error) {
-	var session acpterm.SessionID
+	var session struct{ SessionID acpterm.SessionID }
 	var notOpened error
-	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
-		LineLimit:      8 << 20,
-		MaxPending:     256,
-		MaxCreateBytes: 256 << 10,
-	})
+	limits := &acpterm.HandlerOptions{LineLimit: 8 << 20, MaxPending: 256, MaxCreateBytes: 256 << 10}
+	handler := acpterm.NewHandler(manager, limits)
 	rest := jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, agent))
-	yours := jsonrpc2.HandlerWithError(answerAgent)
 	// The session must be open before the next message after the agent's answer to session/new is read.
-	conn := jsonrpc2.NewConn(ctx, rest, yours, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
+	opened := jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
-			session, notOpened = sessionIn(*answer.Result)
-			if notOpened == nil {
-				notOpened = manager.OpenSession(session, h.sessionOptions(j))
+			if notOpened = json.Unmarshal(*answer.Result, &session); notOpened == nil {
+				notOpened = manager.OpenSession(session.SessionID, h.sessionOptions(j))
 			}
 		}
-	}))
-	var prompted struct {
-		StopReason string `json:"stopReason"`
-	}
+	})
+	conn := jsonrpc2.NewConn(ctx, rest, jsonrpc2.HandlerWithError(answerAgent), opened)
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}
 	err = conn.Call(ctx, "initialize", initialize, nil)
 	if err == nil {
@@ -145,41 +126,75 @@ func (h *host) runTurn(
 		return "", err
 	}
 	text := []map[string]string{{"type": "text", "text": j.Prompt}}
-	err = conn.Call(ctx, "session/prompt", map[string]any{"sessionId": session, "prompt": text}, &prompted)
-	return prompted.StopReason, err
-}
-
-func sessionIn(result json.RawMessage) (acpterm.SessionID, error) {
-	var created struct {
-		SessionID acpterm.SessionID `json:"sessionId"`
-	}
-	err := json.Unmarshal(result, &created)
-	return created.SessionID, err
+	var turn struct{ StopReason string }
+	err = conn.Call(ctx, "session/prompt", map[string]any{"sessionId": session.SessionID, "prompt": text}, &turn)
+	return turn.StopReason, err
 }
 
 // answerAgent answers all requests except terminal/*. It cannot ask a user for permission, so it allows every request:
 // the rules decide when the agent runs a command.
 func answerAgent(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-	switch {
-	case req.Notif:
+	if req.Notif {
 		return nil, nil
-	case req.Method != "session/request_permission":
-		message := fmt.Sprintf("%q is not served", req.Method)
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: message}
 	}
-	var params struct {
-		Options []struct {
-			ID   string `json:"optionId"`
-			Kind string `json:"kind"`
-		} `json:"options"`
+	if req.Method != "session/request_permission" || req.Params == nil {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
 	}
-	if req.Params != nil {
-		json.Unmarshal(*req.Params, &params) // unreadable params offer no options
+	r, err := permission.Read(*req.Params)
+	if err != nil {
+		return nil, acpterm.ResponseError(err)
 	}
-	for _, option := range params.Options {
-		if option.Kind == "allow_once" {
-			return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": option.ID}}, nil
+	for _, option := range r.Options {
+		if option.Kind == permission.OptionKindAllowOnce {
+			return permission.Response{Outcome: permission.Outcome{Outcome: "selected", OptionID: option.ID}}, nil
 		}
 	}
-	return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
+	return permission.Response{Outcome: permission.Outcome{Outcome: "cancelled"}}, nil
+}
+
+const maxDenied, maxStderr = 100, 10 // agents choose the amount of each, so it is limited
+
+// result is the printed line about a job.
+type result struct {
+	Name       string    `json:"name"`
+	StopReason string    `json:"stopReason,omitempty"`
+	Error      string    `json:"error,omitempty"`
+	Denied     []denial  `json:"denied,omitempty"` // the first maxDenied
+	Agent      *agentEnd `json:"agent,omitempty"`  // if the job failed
+}
+
+// denial is a command denied by a rule.
+type denial struct {
+	Command string `json:"command"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+// agentEnd says how an agent ended, with the last maxStderr lines of its standard error.
+type agentEnd struct {
+	Status string   `json:"status"`
+	Stderr []string `json:"stderr,omitempty"`
+}
+
+// report collects the data of a result.
+type report struct {
+	result
+	lines []string // of the agent's standard error
+}
+
+// event is passed to acpterm.Manager.Observe, which calls it for one event at a time until the Manager is shut down.
+func (r *report) event(event acpterm.Event) {
+	decision, ok := event.(*acpterm.DecisionEvent)
+	if !ok || len(r.Denied) == maxDenied {
+		return
+	}
+	if e, ok := errors.AsType[*acpterm.Error](decision.Err); ok && errors.Is(e, acpterm.ErrDenied) {
+		r.Denied = append(r.Denied, denial{Command: e.Command, Rule: e.Rule, Reason: e.Reason})
+	}
+}
+
+// stderr is passed to agentproc.Options.Stderr, which calls it for one line at a time until the agent is closed.
+func (r *report) stderr(line string) {
+	r.lines = append(r.lines, line)
+	r.lines = r.lines[max(0, len(r.lines)-maxStderr):]
 }

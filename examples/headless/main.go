@@ -3,18 +3,11 @@
 //
 //	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
 //
-// A job is a line of JSON, such as
-//
-//	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
-//
-// and its result is a line on standard output. It has the stop reason of the turn, or an error, and the denied commands
-// with the rules that denied them. After an error it also has how the agent ended and the last lines of its standard
-// error. The directory sample has jobs and rules. SIGTERM and an interrupt end everything: gracefully for ten seconds,
-// then by force.
+// A job is a line of JSON, and its result a line on standard output: the directory sample has jobs and rules. SIGTERM and
+// an interrupt end everything, gracefully for ten seconds and then by force. Read on in host.go and job.go.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,11 +21,10 @@ import (
 	"time"
 )
 
-// grace is how long an agent's commands have to end, all together.
-const grace = 10 * time.Second
-
-// maxJobs is the number of agents that run concurrently.
-const maxJobs = 16
+const (
+	grace   = 10 * time.Second // for the commands of an agent to end, all together
+	maxJobs = 16               // agents that run concurrently
+)
 
 const usage = `usage: headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
 
@@ -62,27 +54,22 @@ func main() {
 }
 
 // serve runs all jobs concurrently, until they have ended or the process is told to end.
-func serve(c config, jobs io.Reader, results io.Writer) error {
+func serve(c config, jobs io.Reader, results io.Writer) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	h, err := newHost(ctx, c)
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.runAll(ctx, jobs, results), h.audit.Close())
-}
-
-// runAll runs jobs as they arrive. It returns when all have ended. When ctx is done, the running ones are cancelled.
-func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) error {
+	defer func() { err = errors.Join(err, h.audit.Close()) }() // after the last command
 	var busy sync.WaitGroup
+	defer busy.Wait()
 	var writing sync.Mutex
 	encoder := json.NewEncoder(results)
 	slots := make(chan struct{}, maxJobs)
-	lines := bufio.NewScanner(jobs)
-	for ctx.Err() == nil && lines.Scan() {
+	for lines := json.NewDecoder(jobs); ctx.Err() == nil && lines.More(); {
 		var j job
-		if err := json.Unmarshal(lines.Bytes(), &j); err != nil {
-			busy.Wait()
+		if err := lines.Decode(&j); err != nil {
 			return fmt.Errorf("this is not a job: %w", err)
 		}
 		slots <- struct{}{}
@@ -94,6 +81,5 @@ func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) er
 			encoder.Encode(r)
 		})
 	}
-	busy.Wait()
-	return lines.Err()
+	return nil
 }

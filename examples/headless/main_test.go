@@ -192,7 +192,7 @@ func TestManyDenials(t *testing.T) {
 	}
 	r.event(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrCancelled}})
 	r.event(&acpterm.StartEvent{})
-	require.Len(t, r.denied, maxDenied)
+	require.Len(t, r.Denied, maxDenied)
 }
 
 func TestWhatIsNoJob(t *testing.T) {

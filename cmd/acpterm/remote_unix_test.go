@@ -90,7 +90,7 @@ func TestRunner(t *testing.T) {
 		flags := append(test.flags, "-runner", farShell(home, binaries), "-prompt", test.prompt)
 		c := startClient(t, exampleAgent(), flags...)
 		c.exit(0)
-		require.Equal(t, fmt.Sprintf("* %[1]s (pending)\n* %[1]s: allowed (\"Run it\")\n[1] $ %[2]s\n"+
+		require.Equal(t, fmt.Sprintf("* %[1]s\n* %[1]s: allowed (\"Run it\")\n* %[1]s (in_progress)\n[1] $ %[2]s\n"+
 			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exited 0\n* %[1]s (completed) [1]\n> exit code 0\n",
 			quoteStart(test.prompt), test.prompt, test.want), withoutTimes(inOrder(c.stdout.String())))
 		require.Equal(t, connected(), c.stderr.String())

@@ -1,7 +1,7 @@
 // Agent is a small ACP agent on standard input and output. It has no model: the text of a prompt is a command, which it
 // runs in a terminal of its client. After "self: ", and for a client without terminals, it runs the command itself.
 //
-//	go run ./cmd/acpterm -prompt 'go version' -- go run ./examples/agent
+//	go run ./examples/client go run ./examples/agent
 //
 // With -tokens, it requires the user to sign in first:
 //

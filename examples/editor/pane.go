@@ -1,194 +1,119 @@
 package main
 
-// This file has the pane: one terminal as the user sees it.
+// This file has the pane, its stop button, and the question before a command runs.
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"sync"
-	"time"
-	"unicode/utf8"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/permission"
 )
 
-// paneBytes is how much text a pane keeps for scrolling. The terminal keeps its own output.
-const paneBytes = 128 << 10
-
-// Pane shows one terminal. All methods are safe for concurrent use.
-type Pane struct {
-	terminal     *acpterm.Terminal
-	conversation *Conversation
-	ui           UI
-	busy         *sync.WaitGroup
-	output       scrollback
-
-	mu     sync.Mutex
-	missed int64 // bytes that came too fast to be read
-	note   string
+// pane is a terminal as the user sees it.
+type pane struct {
+	terminal *acpterm.Terminal
+	output   string
 }
 
-// follow draws output as it arrives. A slow Draw delays only this loop: the command continues to write, and its output
-// is then drawn in one piece, or counted as missed.
-func (p *Pane) follow() {
-	p.ui.Draw(p) // before any output
-	var plain display.ANSIStripper
-	for chunk := range p.terminal.Follow(context.Background(), 0) {
-		if chunk.Replaced { // only from an agent's own terminal: the shown output is void
-			p.clear()
-			plain = display.ANSIStripper{}
+// show adds a pane for a new terminal, and then its output as it arrives. A slow screen does not delay the command: its
+// output then comes in larger pieces, or is missed.
+func (e *editor) show(t *acpterm.Terminal) {
+	p := &pane{terminal: t}
+	e.change(func(m *model) { m.panes, m.open = append(m.panes, p), len(m.panes) })
+	e.busy.Go(func() {
+		var plain display.ANSIStripper
+		for chunk := range t.Follow(context.Background(), 0) {
+			text := plain.Strip(chunk.Text)
+			if chunk.Missed > 0 {
+				text = "…" + text
+			}
+			e.change(func(*model) { p.output = newest(p.output + text) })
 		}
-		p.mu.Lock()
-		p.missed += chunk.Missed
-		p.mu.Unlock()
-		p.output.add(plain.Strip(chunk.Text))
-		p.ui.Draw(p)
-	}
-}
-
-// clear discards the output.
-func (p *Pane) clear() {
-	p.mu.Lock()
-	p.missed = 0
-	p.mu.Unlock()
-	p.output.clear()
-}
-
-// awaitEnd draws how the command ended. Background processes may continue to write: follow then continues too.
-func (p *Pane) awaitEnd() {
-	<-p.terminal.Done()
-	p.ui.Draw(p)
-}
-
-// Text returns the shown output, without escape sequences, and the number of missed bytes before its end.
-func (p *Pane) Text() (text string, missed int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.output.text(), p.missed
-}
-
-// OfAgent reports whether the agent runs the command itself.
-func (p *Pane) OfAgent() bool { return p.terminal.Attached() }
-
-// Owner returns the name of the conversation that the command belongs to, safe to show.
-func (p *Pane) Owner() string { return p.conversation.names.Name() }
-
-// Duration returns how long the command has been running, or ran.
-func (p *Pane) Duration() time.Duration {
-	info := p.terminal.Info()
-	from, to := info.Started, info.Ended
-	if from.IsZero() { // the agent runs it, for instance
-		from = info.Created
-	}
-	if to.IsZero() {
-		to = time.Now()
-	}
-	return to.Sub(from)
-}
-
-// Command returns the command, safe to show, in at most the given number of bytes. The agent may name its own command
-// later.
-func (p *Pane) Command(most int) string {
-	return cmp.Or(display.Visible(p.terminal.Command().String(), most), "not known yet")
-}
-
-// State returns whether the command runs or how it ended, with other notes for the user.
-func (p *Pane) State() string {
-	info := p.terminal.Info()
-	state := cmp.Or(string(info.EndedBy), info.State.String())
-	if info.ExitStatus != nil {
-		state += ", " + info.ExitStatus.String()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.missed > 0 {
-		state += fmt.Sprintf(", %d bytes missed", p.missed)
-	}
-	return state + p.note
-}
-
-// Running reports whether the command is running. Background processes do not count.
-func (p *Pane) Running() bool { return p.terminal.EndedBy() == "" }
-
-// Succeeded reports whether the command has ended with exit code 0.
-func (p *Pane) Succeeded() bool {
-	status := p.terminal.ExitStatus()
-	return status != nil && status.Success()
-}
-
-// EndUnknown reports whether the command has ended and the agent, which ran it, has not said how.
-func (p *Pane) EndUnknown() bool {
-	status := p.terminal.ExitStatus()
-	return status != nil && status.ExitCode == nil && status.Signal == nil
-}
-
-// Stop handles the stop button. It asks the command to end and gives it the manager's grace period. A second Stop ends
-// the command by force. If the agent runs the command itself, Stop asks the agent to end it, if the agent offers that.
-func (p *Pane) Stop() {
-	note := " (stopping; again ends it at once)"
-	if p.OfAgent() {
-		note = " (the agent is asked to stop it)"
-	}
-	p.annotate(note)
-	p.busy.Go(func() {
-		err := p.terminal.Kill(context.Background())
-		switch {
-		case errors.Is(err, acpterm.ErrNotCancellable):
-			p.annotate(" (the agent runs it and does not let it be stopped)")
-		case errors.Is(err, acpterm.ErrSurvivors):
-			p.annotate(" (" + err.Error() + ")")
-		default:
-			p.annotate("")
-		}
+	})
+	e.busy.Go(func() { // background processes may continue to write after the end of the command
+		<-t.Done()
+		e.change(func(*model) {})
 	})
 }
 
-// annotate sets a note, which State includes.
-func (p *Pane) annotate(note string) {
-	p.mu.Lock()
-	p.note = note
-	p.mu.Unlock()
-	p.ui.Draw(p)
+// title returns the command, and whether it runs or how it ended.
+func (p *pane) title() string {
+	info := p.terminal.Info()
+	title := display.Visible(info.Command.String(), 200) + " · " + info.State.String()
+	if info.ExitStatus != nil {
+		title += ", " + info.ExitStatus.String()
+	}
+	return title
 }
 
-// scrollback holds at least the last paneBytes of a text. All methods are safe for concurrent use.
-type scrollback struct {
-	mu    sync.Mutex
-	bytes []byte
+// stop handles the stop button. It asks the command to end, and gives it the manager's grace period. A second stop ends
+// it by force. bubbletea calls stop on a new goroutine, because Kill returns only when all processes are gone.
+func (p *pane) stop() tea.Msg {
+	if err := p.terminal.Kill(context.Background()); err != nil { // such as acpterm.ErrSurvivors
+		return change(func(m *model) { m.say("— ", err.Error()) })
+	}
+	return nil
 }
 
-func (s *scrollback) add(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes = append(s.bytes, text...)
-	if len(s.bytes) > 2*paneBytes { // rarely, because it moves all kept bytes
-		s.bytes = append(s.bytes[:0], lastBytes(s.bytes, paneBytes)...)
+// question is a box on the screen. Keys typed for something else must not answer it, so it begins at a choice that
+// allows nothing, and only Enter answers it.
+type question struct {
+	title, text string
+	choices     []string
+	allows      []bool // whether a choice allows something: it requires that the user can see the whole text
+	selected    int
+	answer      chan int
+}
+
+// ask shows a question, and returns the index of the user's choice, or -1. When ctx is done, it withdraws the question.
+func (e *editor) ask(ctx context.Context, q *question) int {
+	q.answer, q.selected = make(chan int, 1), slices.Index(q.allows, false)
+	e.change(func(m *model) { m.questions = append(m.questions, q) })
+	select {
+	case answer := <-q.answer:
+		return answer
+	case <-ctx.Done():
+		e.change(func(m *model) { m.withdraw(q) })
+		return -1
 	}
 }
 
-func (s *scrollback) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes = s.bytes[:0]
+// approve asks about a command that is about to run.
+func (e *editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
+	text, _ := display.Question(q, 0) // quotes the agent's words, so that they cannot look like something else
+	if e.ask(ctx, &question{title: "The agent wants to run a command", text: text,
+		choices: []string{"Run it", "Do not run it"}, allows: []bool{true, false}}) == 0 {
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce, By: "you"}
+	}
+	return acpterm.Answer{} // denies it, this time
 }
 
-func (s *scrollback) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return string(lastBytes(s.bytes, paneBytes))
-}
-
-// lastBytes returns the last n bytes of text, from the first whole character on.
-func lastBytes(text []byte, n int) []byte {
-	if len(text) <= n {
-		return text
+// requestPermission asks for the agent, before it creates a terminal. The bridge remembers the answer.
+func (e *editor) requestPermission(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	if req.Method != "session/request_permission" || req.Params == nil {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
 	}
-	text = text[len(text)-n:]
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
+	r, err := permission.Read(*req.Params)
+	if err != nil {
+		return nil, acpterm.ResponseError(err)
 	}
-	return text
+	r.Dir = e.dir
+	return e.bridge.Answer(ctx, r, func(ctx context.Context, r permission.Request) permission.Choice {
+		q := &question{title: "The agent asks for permission"}
+		q.text, _ = r.Text(0)
+		for _, o := range r.Options {
+			q.choices = append(q.choices, o.Text(100))
+			q.allows = append(q.allows, !strings.HasPrefix(string(o.Kind), "reject_"))
+		}
+		if answer := e.ask(ctx, q); answer >= 0 {
+			return permission.Choice{Option: r.Options[answer], By: "you"}
+		}
+		return permission.Choice{}
+	}), nil
 }

@@ -1,70 +1,153 @@
 package main
 
-// This file is the screen for the rest of the editor: a UI whose methods send messages to the bubbletea program, which
-// has one goroutine. model.go handles them.
+// This file is the screen, a bubbletea model. Only its goroutine changes it: the others send it a change.
 
 import (
-	"context"
+	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/acpterm/acpterm/display"
 )
 
-// frame is how long changes are collected before they are drawn.
-const frame = 50 * time.Millisecond
-
-// screen implements UI.
-type screen struct {
-	program *tea.Program
-	log     scrollback // the agent's standard error, and the log of this program
-	drawing atomic.Bool
+type model struct {
+	editor        *editor
+	state         string
+	talk          string // the conversation
+	panes         []*pane
+	open          int         // index of the pane on the screen
+	questions     []*question // the first one is on the screen
+	input         textinput.Model
+	width, height int
 }
 
-// These messages go to the model.
-type (
-	frameMsg    struct{} // something has changed
-	sayMsg      entry
-	titleMsg    string
-	askMsg      struct{ *dialog }
-	withdrawMsg struct{ *dialog }
-)
+func (m *model) Init() tea.Cmd {
+	m.state, m.input = "starting", textinput.New()
+	return tea.Batch(m.input.Focus(), m.editor.open)
+}
 
-// changed tells the program to draw soon. It does not wait for that, so a flood of output does not delay its callers.
-func (s *screen) changed() {
-	if !s.drawing.Swap(true) {
-		time.AfterFunc(frame, func() { s.program.Send(frameMsg{}) })
+// change is a message that changes the model.
+type change func(*model)
+
+func (e *editor) change(c change) { e.screen.Send(c) }
+
+func (m *model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	switch msg := msg.(type) {
+	case change:
+		msg(m)
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	}
+	return m, cmd
+}
+
+func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
+	switch key := msg.Keystroke(); {
+	case key == "ctrl+c":
+		return tea.Quit
+	case len(m.questions) > 0:
+		m.answer(m.questions[0], key)
+	case key == "tab" && len(m.panes) > 0:
+		m.open = (m.open + 1) % len(m.panes)
+	case key == "ctrl+x" && len(m.panes) > 0:
+		return m.panes[m.open].stop
+	case key == "enter" && m.state == "ready":
+		text := m.input.Value()
+		m.input.Reset()
+		m.say("› ", text)
+		m.state = "working"
+		return func() tea.Msg { return m.editor.prompt(text) }
+	default:
+		m.input, cmd = m.input.Update(msg)
+	}
+	return cmd
+}
+
+// answer handles a key while there is a question.
+func (m *model) answer(q *question, key string) {
+	switch {
+	case key == "up":
+		q.selected = min(max(q.selected-1, 0), len(q.choices)-1)
+	case key == "down":
+		q.selected = min(q.selected+1, len(q.choices)-1)
+	case key == "enter" && q.selected >= 0 && (m.fits(q) || !q.allows[q.selected]):
+		q.answer <- q.selected
+		m.withdraw(q)
 	}
 }
 
-func (s *screen) Draw(*Pane) { s.changed() }
-
-func (s *screen) Say(by speaker, text string) { s.program.Send(sayMsg{by: by, text: text}) }
-
-func (s *screen) ShowToolCall(call ToolCall) { s.program.Send(sayMsg{call: &call}) }
-
-func (s *screen) Title(name string) { s.program.Send(titleMsg(name)) }
-
-func (s *screen) Log(line string) {
-	s.log.add(line + "\n")
-	s.changed()
+func (m *model) withdraw(q *question) {
+	m.questions = slices.DeleteFunc(m.questions, func(other *question) bool { return other == q })
 }
 
-// Write logs this program's own lines. Directly on the terminal, they would be overdrawn.
-func (s *screen) Write(lines []byte) (int, error) {
-	s.Log("editor: " + strings.TrimSuffix(string(lines), "\n"))
-	return len(lines), nil
-}
-
-func (s *screen) Ask(ctx context.Context, d Dialog) int {
-	asked := newDialog(d)
-	s.program.Send(askMsg{asked})
-	select {
-	case answer := <-asked.answer:
-		return answer
-	case <-ctx.Done():
-		s.program.Send(withdrawMsg{asked})
-		return noAnswer
+func (m *model) ready(err error) {
+	m.state = "ready"
+	if err != nil {
+		m.say("— ", err.Error())
 	}
 }
+
+// say adds a line to the conversation.
+func (m *model) say(prefix, text string) {
+	m.talk = newest(strings.TrimSuffix(m.talk, "\n") + "\n" + prefix + text + "\n")
+}
+
+func (m *model) View() tea.View {
+	var box []string
+	if len(m.questions) > 0 {
+		box = m.box(m.questions[0])
+	}
+	room := max(0, m.height-len(box)-3) // without the first line, the prompt and the help
+	drawn := append([]string{m.line("── editor · " + m.state)}, m.last(m.talk, room/2)...)
+	if len(m.panes) > 0 && room > 1 {
+		p := m.panes[m.open]
+		drawn = append(append(drawn, m.line("── "+p.title())), m.last(p.output, room-room/2-1)...)
+	}
+	help := m.line("Enter send  Tab next command  Ctrl-X stop it  Ctrl-C quit")
+	v := tea.NewView(strings.Join(append(append(drawn, box...), m.input.View(), help), "\n"))
+	v.AltScreen = true
+	return v
+}
+
+func (m *model) box(q *question) []string {
+	text := []string{"The window is too small for the command. Enlarge it, or refuse."}
+	if m.fits(q) {
+		text = m.lines(q.text)
+	}
+	drawn := append([]string{m.line("── " + q.title)}, text...)
+	for i, choice := range q.choices {
+		mark := map[bool]string{true: "▸ ", false: "  "}[i == q.selected]
+		drawn = append(drawn, m.line(mark+choice))
+	}
+	return drawn
+}
+
+// fits reports whether the screen has room for the whole text of a question.
+func (m *model) fits(q *question) bool { return len(m.lines(q.text))+len(q.choices)+4 <= m.height }
+
+func (m *model) line(text string) string { return ansi.Truncate(text, m.width, "…") }
+
+// last returns the last n lines of a text, and blank lines if there are fewer.
+func (m *model) last(text string, n int) []string {
+	lines := m.lines(text)
+	lines = lines[max(0, len(lines)-n):]
+	return append(lines, make([]string, n-len(lines))...)
+}
+
+// lines breaks text into lines that cannot steer the terminal. A carriage return restarts its line, as progress bars do.
+func (m *model) lines(text string) (lines []string) {
+	text = strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.ReplaceAll(line[strings.LastIndexByte(line, '\r')+1:], "\t", "    ")
+		lines = append(lines, strings.Split(ansi.Hardwrap(display.Visible(line, 0), m.width, true), "\n")...)
+	}
+	return lines
+}
+
+// newest returns the end of a text, in whole characters: more than fits on a screen.
+func newest(text string) string { return strings.ToValidUTF8(text[max(0, len(text)-16<<10):], "") }

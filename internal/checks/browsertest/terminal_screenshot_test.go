@@ -110,14 +110,14 @@ func picturedShop(t *testing.T) (dir, bin string) {
 	return dir, bin
 }
 
-// runPictured runs an example in a terminal, in the directory of a project.
-func runPictured(t *testing.T, columns, rows int, dir, bin, example string, flags ...string) *pictured {
+// runPictured runs a program with the agent in a terminal, in the directory of a project. flags are before the agent.
+func runPictured(t *testing.T, columns, rows int, dir, bin, program string, flags ...string) *pictured {
 	p := &pictured{t: t, emulator: vt.NewEmulator(columns, rows)}
 	go io.Copy(io.Discard, struct{ io.Reader }{p.emulator})
 	t.Cleanup(func() { p.emulator.InputPipe().(io.Closer).Close() })
 	p.Window = ptytest.Start(t, ptytest.Command{
-		Args: slices.Concat([]string{filepath.Join(bin, example)}, flags,
-			[]string{"--", filepath.Join(bin, "example-agent")}),
+		Args: slices.Concat([]string{filepath.Join(bin, program)}, flags,
+			[]string{filepath.Join(bin, "example-agent")}),
 		Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=xterm-256color", "COLORTERM=", "CI=", "NO_COLOR="},
 		Dir: dir, Columns: columns, Rows: rows,
 	}, func(output []byte) { p.emulator.Write(output) })
@@ -222,16 +222,16 @@ func TestTerminalScreenshots(t *testing.T) {
 		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
 	}
 	shop, bin := picturedShop(t)
-	client := runPictured(t, 96, 19, shop, bin, "acpterm", "-prompt", "Correct the total.")
+	client := runPictured(t, 96, 19, shop, bin, "acpterm", "-prompt", "Correct the total.", "--")
 	client.until(`(?m)^\[4\] \$ go test -run .* [2-9] s$`)
-	rules := filepath.Join(t.TempDir(), "rules.json")
-	require.NoError(t, os.WriteFile(rules, []byte(`{"rules": [
-		{"name": "go", "verdict": "allow", "program": "go"}, {"name": "npm", "verdict": "allow", "program": "npm"},
-		{"name": "lint", "verdict": "allow", "program": "golangci-lint"}]}`), 0o600))
-	editor := runPictured(t, 120, 34, shop, bin, "editor", "-rules", rules)
+	editor := runPictured(t, 120, 34, shop, bin, "editor")
 	editor.until(`ready`)
 	editor.press("Correct the total, and push it.\r")
-	editor.until(`Do not run it`)
+	for _, program := range []string{"npm", "golangci-lint", "go"} {
+		editor.until(`/bin/` + program + `"(.|\n)*▸ Do not run it`)
+		editor.press("\x1b[A\r")
+	}
+	editor.until(`/bin/git"(.|\n)*▸ Do not run it`)
 	for name, picture := range map[string]string{"client": client.svg("client"), "editor": editor.svg("editor")} {
 		require.Less(t, len(picture), 60_000)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "terminal-"+name+".svg"), []byte(picture), 0o644))

@@ -19,7 +19,7 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)
 	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./cmd/acpterm-mcp",
 		"./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp",
-		"./examples/agent", "./cmd/acpterm", "./examples/editor", "./examples/headless", "./examples/quickstart"}
+		"./examples/agent", "./cmd/acpterm", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {
 		programs = append(programs, "./soak")
 	}

@@ -40,13 +40,11 @@ func TestTerminals(t *testing.T) {
 	require.NoError(t, cmd.Wait(), "%s", &out)
 }
 
-// Given no agent, the client starts itself as the example agent.
-func TestOwnAgent(t *testing.T) {
+func TestWithoutAnAgent(t *testing.T) {
 	t.Parallel()
-	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", line("print", "hello")})
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] | hello\n")
-	require.Empty(t, c.stderr.String())
+	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", "x"})
+	c.exit(exitUsage)
+	require.Contains(t, c.stderr.String(), "name the agent's command")
 }
 
 func TestFailingCommand(t *testing.T) {

@@ -1,12 +1,12 @@
 // Acpterm is a small ACP client for any agent. It gives the agent one prompt and shows the answer, with the live output
 // of every command that the agent runs in a terminal.
 //
-//	go run ./cmd/acpterm [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
+//	acpterm [FLAG...] [-prompt TEXT] -- AGENT [ARG...]
 //
 // It allows everything the agent asks permission for. Flags restrict the commands, and -h lists them: rules for
 // commands, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself are
 // shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the prompt from
-// standard input. Without AGENT, it runs itself as the example agent, like examples/agent.
+// standard input. docs/acpterm.md describes it to users.
 //
 // With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
 // whether they use terminal/*, so this is a flag.
@@ -60,8 +60,6 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
-	"github.com/acpterm/acpterm/cmd/exampleagent"
-	"github.com/acpterm/acpterm/cmd/sessionname"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
@@ -69,10 +67,6 @@ import (
 
 func main() {
 	mcpserver.RunRelay() // if an agent has started this program as its MCP server
-	if len(os.Args) > 1 && os.Args[1] == asExampleAgent {
-		exampleagent.Main(os.Args[2:])
-		return
-	}
 	opts, err := readOptions()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)
@@ -135,7 +129,7 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
-	session.names, session.agent = sessionname.New(page.nameSession), filepath.Base(opts.agent[0])
+	session.names, session.agent = newSessionNames(page.nameSession), filepath.Base(opts.agent[0])
 	if opts.mcp {
 		if session.tools, err = listenForTools(); err != nil {
 			return err

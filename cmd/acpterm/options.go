@@ -45,24 +45,19 @@ type options struct {
 	helpers string   // the directory of helpers for there, or "" to find or build one
 }
 
-const usage = `usage: acpterm [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
+const usage = `usage: acpterm [FLAG...] [-prompt TEXT] -- AGENT [ARG...]
 
-Gives an ACP agent a prompt, and shows its answer and the commands that it runs. The default agent is an example,
-whose prompt is the command to run; after "self: ", the agent runs the command itself. With -runner, commands run on
-another machine, and -cwd, -root and -allow name its directories and programs.
+Gives an ACP agent a prompt, and shows its answer and the commands that it runs. With -runner, commands run on another
+machine, and -cwd, -root and -allow name its directories and programs.
 
-  acpterm -prompt 'go version'
+  acpterm -prompt 'fix the tests' -- some-agent --acp
   acpterm -allow go -ask -view 127.0.0.1:0 -prompt 'go test ./...' -- some-agent --acp
   acpterm -sandbox -timeout 5m -audit ~/audit.json -prompt 'fix the tests' -- some-agent --acp
 
 `
 
 func readOptions() (options, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return options{}, err
-	}
-	opts := options{agent: []string{self, asExampleAgent}, colour: colourAuto}
+	opts := options{colour: colourAuto}
 	var allowed allowances
 	flags := opts.flags(&allowed)
 	switch err := flags.Parse(os.Args[1:]); {
@@ -76,9 +71,10 @@ func readOptions() (options, error) {
 		os.Exit(0)
 	case err != nil:
 		return options{}, fmt.Errorf("%w (-h lists the flags)", err)
-	case flags.NArg() > 0:
-		opts.agent = flags.Args()
+	case flags.NArg() == 0:
+		return options{}, errors.New("name the agent's command after the flags (-h lists them)")
 	}
+	opts.agent = flags.Args()
 	if err := opts.check(&allowed); err != nil {
 		return options{}, err
 	}
@@ -206,9 +202,6 @@ func (opts *options) findDirectories(find func(string) (string, error)) (err err
 	}
 	return nil
 }
-
-// asExampleAgent, as the first argument, makes this program the example agent.
-const asExampleAgent = "-as-example-agent"
 
 // directory returns the absolute path of an existing directory.
 func directory(path string) (string, error) {

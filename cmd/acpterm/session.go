@@ -14,7 +14,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/cmd/sessionname"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/signin"
@@ -31,7 +30,7 @@ type session struct {
 	toolCalls toolCalls           // used by Handle only, which gets one message at a time
 	login     *login              // the environment of commands
 	env       []string            // from login, when the session is requested
-	names     *sessionname.Names  // of the session and the agent's MCP sessions
+	names     *sessionNames       // of the session and the agent's MCP sessions
 	tools     *mcpserver.Listener // nil without -mcp
 	agent     string              // a name for the agent if it does not tell its own
 	id        acpterm.SessionID   // set by received
@@ -111,7 +110,7 @@ func (s *session) initialize(
 		return nil, fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
 			agent.ProtocolVersion, protocolVersion)
 	}
-	s.names.SetProject(s.cwd, initialized, s.agent)
+	s.names.setProject(s.cwd, initialized, s.agent)
 	return initialized, nil
 }
 
@@ -157,7 +156,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	}
 	s.id = created.SessionID
 	s.notOpened = s.manager.OpenSession(s.id, s.options())
-	s.names.Add(s.id)
+	s.names.add(s.id)
 }
 
 // options returns the options of the session, and of the agent's MCP sessions.
@@ -284,7 +283,7 @@ func (s *session) update(params json.RawMessage) error {
 	case "tool_call", "tool_call_update":
 		s.showToolCall(update.toolCallUpdate)
 	case "session_info_update":
-		if err := s.names.SetTitle(params); err != nil {
+		if err := s.names.setTitle(params); err != nil {
 			return invalidParams(err)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package sessionname names the sessions of a conversation for the live pages of cmd/acpterm and examples/editor.
-package sessionname
+package main
+
+// This file names the sessions of a conversation for the live page.
 
 import (
 	"cmp"
@@ -15,13 +16,13 @@ import (
 )
 
 const (
-	mostBytes    = 200 // of a name
-	mostSessions = 100 // with the name of the conversation
+	mostNameBytes     = 200 // of a name
+	mostNamedSessions = 100 // with the name of the conversation
 )
 
-// Names has the name of a conversation: the title that the agent has reported, or else the project's directory and the
+// sessionNames has the name of a conversation: the title that the agent has reported, or else the project's directory and the
 // agent's name. The agent's session and its MCP sessions all have this name. All methods are safe for concurrent use.
-type Names struct {
+type sessionNames struct {
 	rename func(acpterm.SessionID, string)
 
 	mu             sync.Mutex
@@ -29,21 +30,23 @@ type Names struct {
 	sessions       []acpterm.SessionID // the newest ones
 }
 
-// New returns Names that call rename when the name of a session changes. rename must not block.
-func New(rename func(acpterm.SessionID, string)) *Names { return &Names{rename: rename} }
+// newSessionNames returns names that call rename when the name of a session changes. rename must not block.
+func newSessionNames(rename func(acpterm.SessionID, string)) *sessionNames {
+	return &sessionNames{rename: rename}
+}
 
-// Name returns the name of the conversation, safe to show.
-func (n *Names) Name() string {
+// name returns the name of the conversation, safe to show.
+func (n *sessionNames) name() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.nameLocked()
 }
 
-func (n *Names) nameLocked() string { return cmp.Or(n.title, n.project) }
+func (n *sessionNames) nameLocked() string { return cmp.Or(n.title, n.project) }
 
-// SetProject sets the name for a conversation without a title. The agent's name is in its response to initialize, or
+// setProject sets the name for a conversation without a title. The agent's name is in its response to initialize, or
 // else it is agent, which may be empty.
-func (n *Names) SetProject(dir string, initialized json.RawMessage, agent string) {
+func (n *sessionNames) setProject(dir string, initialized json.RawMessage, agent string) {
 	var answer struct {
 		Info struct{ Title, Name string } `json:"agentInfo"`
 	}
@@ -57,9 +60,9 @@ func (n *Names) SetProject(dir string, initialized json.RawMessage, agent string
 	n.set(&n.project, name)
 }
 
-// SetTitle sets the title, given the params of a session/update with a session_info_update. A title of null removes it,
+// setTitle sets the title, given the params of a session/update with a session_info_update. A title of null removes it,
 // and an absent one means no change.
-func (n *Names) SetTitle(params json.RawMessage) error {
+func (n *sessionNames) setTitle(params json.RawMessage) error {
 	var notification struct {
 		Update struct{ Title json.RawMessage }
 	}
@@ -75,20 +78,20 @@ func (n *Names) SetTitle(params json.RawMessage) error {
 }
 
 // set changes a field, and renames the sessions.
-func (n *Names) set(field *string, text string) {
+func (n *sessionNames) set(field *string, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	*field = display.Visible(text, mostBytes)
+	*field = display.Visible(text, mostNameBytes)
 	for _, id := range n.sessions {
 		n.rename(id, n.nameLocked())
 	}
 }
 
-// Add names a new session. If there are many, the oldest one loses its name, because pages keep all names.
-func (n *Names) Add(id acpterm.SessionID) {
+// add names a new session. If there are many, the oldest one loses its name, because pages keep all names.
+func (n *sessionNames) add(id acpterm.SessionID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.sessions = append(n.sessions, id); len(n.sessions) > mostSessions {
+	if n.sessions = append(n.sessions, id); len(n.sessions) > mostNamedSessions {
 		n.rename(n.sessions[0], "")
 		n.sessions = slices.Delete(n.sessions, 0, 1)
 	}

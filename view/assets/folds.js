@@ -125,7 +125,7 @@ export class Folds {
   // canRead reports whether the output can be read again, or says that it cannot.
   async #canRead() {
     const signal = this.#host.signal()
-    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({}))
+    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({ ok: false }))
     if (!ok) this.#host.say('The output cannot be read again, so its groups stay as they are.', signal)
     return ok && !signal.aborted
   }

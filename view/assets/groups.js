@@ -126,6 +126,7 @@ export class Groups {
 
   // begin returns a new group. Once it has ended, it has lines, the number of those between the marks, and seconds, which
   // is NaN if the marks do not tell. line is the number of its heading, comparable with those of its parents.
+  /** @param {Mark} mark */
   #begin({ title, name, folds, time }) {
     this.any = true
     this.#begun++
@@ -143,6 +144,7 @@ export class Groups {
     return group
   }
 
+  /** @param {Mark} mark */
   #end({ name, time }) {
     const at = this.#open.findLastIndex(group => group.name === name)
     if (at < 0) return
@@ -153,8 +155,23 @@ export class Groups {
   #close(group, time) { Object.assign(group, { lines: this.#line - group.line - 1, seconds: time - group.time }) }
 }
 
-// markOf returns what a line marks: { begins, title, name, time, folds }, { ends, name, time, rest } or a command's
-// { text }; or null.
+/**
+ * What a line marks: the begin of a group, its end, or the text of a command.
+ * @typedef {object} Mark
+ * @property {boolean} [begins]
+ * @property {boolean} [ends]
+ * @property {string} [name]
+ * @property {number} [time] in seconds
+ * @property {string} [title]
+ * @property {boolean} [folds]
+ * @property {string} [rest] of the line
+ * @property {string} [text]
+ */
+
+/**
+ * markOf returns what a line marks, or null.
+ * @returns {Mark | null}
+ */
 function markOf(line) {
   const hub = github.exec(line)
   if (hub) return hub[1] === 'group' ? { begins: true, title: hub[2] || 'Group', name: '' } : { ends: true, name: '' }
@@ -169,6 +186,7 @@ function markOf(line) {
 }
 
 // textOf returns the text of a command of GitHub.
+/** @param {string[]} match */
 function textOf([, word, properties = '', otherWord, text]) {
   const named = name => new RegExp(`[ ,]${name}=([^,]+)`).exec(properties)?.[1]
   const place = named('file') && [named('file'), named('line'), named('col')].filter(Boolean).join(':')

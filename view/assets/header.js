@@ -29,7 +29,7 @@ export class Header {
     try {
       const response = await fetch(`${this.#host.src()}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
       problem = response.ok ? '' : (await response.text()).trim()
-    } catch {} // no response
+    } catch { /* no response */ }
     if (signal?.aborted || this.#host.stopped.aborted) return
     this.#stopProblem = problem
     this.#showProblem()

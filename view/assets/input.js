@@ -11,7 +11,7 @@ export class Input {
   #reading
   #host
   #keys = null // a KeyBar, once the user can type
-  #connection = {} // the current src, and the signal of its end
+  #connection = { src: '', signal: null } // the current src, and the signal of its end
   #sending = null // resolves to what sends typed text to the current src, or to null if it cannot be loaded
   #resizer = null // of the current src, once it is loaded
   #size = null // the size of the PTY that this page has asked for, because its user types; others scale the PTY

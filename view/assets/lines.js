@@ -139,11 +139,11 @@ export function* cut(text, columns) {
 }
 
 // writePieces writes output in pieces: those of Groups, and no more rows at once than the numbers of lines can follow.
-// onHeading receives a group and the marker of its heading's row.
-export function writePieces(xterm, numbers, pieces, onHeading = () => {}) {
+// onHeading, which may be missing, receives a group and the marker of its heading's row.
+export function writePieces(xterm, numbers, pieces, onHeading) {
   for (const { text, skipped, group } of pieces) {
     if (skipped) xterm.write('', () => numbers.skip(skipped))
-    if (group) xterm.write('', () => onHeading(group, xterm.registerMarker(0)))
+    if (group) xterm.write('', () => onHeading?.(group, xterm.registerMarker(0)))
     for (const part of cut(text, xterm.cols)) xterm.write(part, () => numbers.advance())
   }
 }

@@ -19,6 +19,7 @@ export class Live {
   #begun = '' // the end of an unfinished line
   #tinted = false // lines that tell of errors have colours
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
+  #complete = false // the screen has it
   #toLoad = 0 // bytes of that output
 
   constructor(parts, screen, reading, host) {
@@ -36,7 +37,7 @@ export class Live {
   get loaded() { return this.#loaded.promise }
 
   // complete means that the screen has that output.
-  get complete() { return !!this.#loaded.done }
+  get complete() { return this.#complete }
 
   // expect says how many bytes of output exist.
   expect(size) {
@@ -52,8 +53,9 @@ export class Live {
     this.missed = this.#toLoad = 0
     this.written = this.#tinted = false
     this.#begun = ''
-    this.#loaded.resolve()
+    this.#loaded.resolve(null)
     this.#loaded = Promise.withResolvers()
+    this.#complete = false
   }
 
   clear() { this.folds?.clear() }
@@ -86,12 +88,12 @@ export class Live {
       this.end = at
       this.times?.written()
     }
-    if (!this.#host.row() || this.#loaded.done) return
+    if (!this.#host.row() || this.#complete) return
     const loaded = ended || this.#screen.kind === 'pty' || at >= this.#toLoad
     p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
     if (!loaded) return
-    this.#loaded.done = true
-    this.#loaded.resolve()
+    this.#complete = true
+    this.#loaded.resolve(null)
     if (this.#host.line() && !this.folds?.keepsPlace) this.#reading.showLine()
   }
 
@@ -139,7 +141,8 @@ export class Live {
     this.#parts.message.textContent = ''
     const end = text.lastIndexOf('\n') + 1
     this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(-40)
-    await new Promise(resolve => {
+    /** @type {Promise<void>} */
+    const shown = new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
       if (lead) xterm.write(lead)
       if (missed) xterm.write('', () => {
@@ -155,5 +158,6 @@ export class Live {
         resolve()
       })
     })
+    await shown
   }
 }

@@ -6,6 +6,7 @@ import { onFindKey } from './findkey.js'
 import { follow } from './stream.js'
 import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
 
+/** @type {(id: string) => any} */
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 760px)')
 const rows = new Map() // by key
@@ -169,7 +170,7 @@ function count() {
 
 // choose shows the terminal of the URL's fragment. Without a fragment, a wide page shows the newest.
 function choose() {
-  let [, key, line] = /^#(.*?)(?::L(\d+))?$/s.exec(location.hash) ?? [, '', '']
+  let [, key, line] = /^#(.*?)(?::L(\d+))?$/s.exec(location.hash) ?? ['', '', '']
   if (key === 'terminal') return // the skip link
   const named = key !== ''
   if (!named && !narrow.matches) key = shown?.dataset.key ?? newest()
@@ -205,6 +206,6 @@ function makeTerminal() {
 
 // newest returns the last running command, or else the last command.
 function newest() {
-  const all = [...rows.values()].sort((a, b) => !a.ended - !b.ended || a.started - b.started)
+  const all = [...rows.values()].sort((a, b) => Number(!a.ended) - Number(!b.ended) || a.started - b.started)
   return all.at(-1)?.key
 }

@@ -7,7 +7,10 @@ import { Numbers } from './numbers.js'
 import { openStyled } from './styles.js'
 import { themes } from './themes.js'
 
-// kinds are the options of xterm.js that differ between commands with and without a PTY.
+/**
+ * kinds are the options of xterm.js that differ between commands with and without a PTY.
+ * @type {Record<string, import('@xterm/xterm').ITerminalOptions>}
+ */
 const kinds = {
   pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.15 }, // output of a pipe has no carriage returns
   pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
@@ -30,6 +33,7 @@ function kept(value) {
 }
 
 export class Screen {
+  /** @type {import('@xterm/xterm').Terminal} */
   xterm = null
   numbers = null // of the lines
   #parts

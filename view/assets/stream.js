@@ -102,6 +102,7 @@ function closeOnceOpen(socket) {
 // before a message can arrive.
 async function* messagesOf(socket, signal) {
   const waiting = []
+  /** @type {(value?: unknown) => void} */
   let wake = () => {}
   socket.onmessage = ({ data }) => { waiting.push(data); wake() }
   socket.onclose = () => { waiting.push(null); wake() }
@@ -139,6 +140,7 @@ function watch(limit) {
   }
 }
 
+/** @returns {Promise<void>} */
 function visible(signal) {
   return new Promise(resolve => {
     const look = () => {

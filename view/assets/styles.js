@@ -27,7 +27,9 @@ const dim = /(xterm-dim ?{ ?color: ?)(#\w{6})80/g
 function sheetOf(root, placeholder) {
   const sheet = new CSSStyleSheet()
   root.adoptedStyleSheets.push(sheet)
-  return Object.defineProperty(placeholder, 'textContent', { set: css => sheet.replaceSync(css.replace(dim, '$1color-mix(in srgb,$2 25%,light-dark(#727272,#8f98a3))')) })
+  return Object.defineProperty(placeholder, 'textContent', {
+    set(css) { sheet.replaceSync(css.replace(dim, '$1color-mix(in srgb,$2 25%,light-dark(#727272,#8f98a3))')) },
+  })
 }
 
 function styled(made) {
@@ -35,6 +37,7 @@ function styled(made) {
   return made
 }
 
+/** @this {HTMLElement} */
 function setAttribute(name, value) {
   if (name === 'style') this.style.cssText = value
   else Element.prototype.setAttribute.call(this, name, value)

@@ -21,6 +21,7 @@ export function duration(ms) {
 export function clock(ms) {
   const time = new Date(ms), today = new Date()
   const days = (new Date(today).setHours(0, 0, 0, 0) - new Date(ms).setHours(0, 0, 0, 0)) / 864e5
+  /** @type {Intl.DateTimeFormatOptions} */
   const day = days < 0.5 ? {} : days < 6.5 ? { weekday: 'short' }
     : { day: 'numeric', month: 'short', ...time.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' } }
   return time.toLocaleString([], { ...day, hour: '2-digit', minute: '2-digit' })

@@ -132,7 +132,9 @@ export class Times {
 // makeLines counts the lines of a screen like its Numbers, and shows their times.
 function makeLines({ xterm, numbers }, pane, timeOf) {
   const drawn = []
-  class Lines extends numbers.constructor {
+  /** @type {typeof import('./numbers.js').Numbers} */
+  const Numbers = numbers.constructor // an import would load it again
+  class Lines extends Numbers {
     draw() {
       if (numbers.held) return
       const inView = this.inView()

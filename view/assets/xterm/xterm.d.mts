@@ -1,0 +1,2 @@
+// The types of xterm.mjs, for tsc: those of the npm package.
+export { Terminal } from '@xterm/xterm'

@@ -8,84 +8,35 @@
 //	defer server.Close()
 //	defer v.Close()
 //
-// If a host uses a separate manager for each agent, View.Add shows the terminals of another manager in the same list.
+// View.Add shows the terminals of another manager in the same list. View.NameSession gives a session a name.
+// View.ScriptPath shows how to embed a single terminal in a page of your own.
 //
 // # Access
 //
-// The path of the URL contains a random token, and requests for any other path are forbidden. It is not a cookie,
-// because browsers send a host's cookies to all ports of that host, and along with requests of pages from other sites.
-// Requests from other machines and for unknown host names are refused (see Options.AllowRemote and Options.Hosts). By
-// default, the page is read-only (see Options.AllowStop and Options.Input), and pages from other sites are never able
-// to stop commands or to type. Connections are not encrypted. To serve other machines, use TLS or forward a port.
+// The path of the URL contains a random token, and requests for any other path are forbidden. So are requests from
+// other machines, unless Options.AllowRemote is set, and requests for unknown host names, to prevent DNS rebinding. By
+// default, the page is read-only. Options.AllowStop lets it stop commands, and Options.Input lets users type. Pages
+// from other sites cannot do either.
 //
-// # Behind a proxy
+// The token is not in a cookie, because browsers send a host's cookies to all ports of that host, on localhost even to
+// servers of other users, and along with requests made by pages from other sites.
 //
-// All requests that pass through a proxy on this machine appear to come from this machine, so it is up to the proxy to
-// decide who may use the view. List the host name used by browsers in Options.Hosts, and configure the proxy to forward
-// the browser's Host header, which is replaced by many proxies. Otherwise, the page is read-only and says so, unless
-// Options.Origins lists the origins of its pages. For nginx, use the following configuration. Its last three lines are
-// needed for WebSockets, without which pages fall back to ordinary requests:
-//
-//	proxy_pass http://127.0.0.1:8080;
-//	proxy_set_header Host $http_host; # $host has no port
-//	proxy_http_version 1.1;
-//	proxy_set_header Upgrade $http_upgrade;
-//	proxy_set_header Connection "upgrade";
-//
-// Any middleware that wraps the view must allow an http.ResponseController to flush, either by implementing
-// http.Flusher or by providing an Unwrap method. Otherwise, requests for streams will receive a 501 response, and the
-// page will display the reason.
-//
-// # In your own page
-//
-// Any page from the same server can embed terminals, also of several views, as custom elements:
-//
-//	<script type="module" src="/<token>/bundle/<version>/acp-terminal.js"></script>
-//	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
-//
-// These paths are returned by View.ScriptPath and View.TerminalPath. The same module is at
-// /<token>/assets/acp-terminal.js, where it is readable and imports some thirty others. The element works with a strict
-// content security policy: it only needs script-src, style-src and connect-src for its server. The element is not
-// affected by the page's styles. By default, its colours follow the system's setting.
-//
-// The element has the attributes src, theme ("dark" or "light"), and line, the number of a line to show. Its properties
-// are read-only:
-//
-//   - row: the terminal's status, an object with members such as command, state, status and canStop, or null
-//   - text: the output on the screen and in its scrollback, without colours
-//   - missed: the number of skipped bytes
-//   - following: whether the screen shows the newest output
-//
-// Its methods are stop(), which forces when called again; copy(), which copies the selection or the output; find(text),
-// a Promise of whether the text occurs; earlier() and later(), which show the output before and after the screen's; and
-// openFind(). It dispatches these events, with a detail, which do not bubble:
-//
-//   - status: the row, after each change of it
-//   - line: the number of the line that the user has linked, or 0 once no line is linked
-//   - connection: "open", "lost" or "busy" (too many pages are open), or, without another try, "gone"
-//     (the terminal), "forbidden" (the token) or "impossible". If the page cancels "lost" or "busy", the element does
-//     not show a note of it
+// Connections are not encrypted. To serve other machines, use TLS, forward a port, or see Options.Hosts for a proxy.
 //
 // # Output
 //
-// A page never blocks a command. Output is sent as events with absolute offsets, up to 64 KiB twenty times a second, or
-// four times a second if the command writes faster. After reconnecting, a browser resumes at the offset it had reached.
-// If it is more than 1 MiB behind, it skips ahead and shows how many bytes were missed, and why. The screen holds the
-// last 10,000 lines, and the page fetches retained output before them when the user scrolls, searches or copies.
+// A page never blocks a command. A page that is more than 1 MiB behind skips ahead, and says how many bytes it has
+// missed, and why. After a lost connection, it resumes at the offset that it had reached. Its memory does not grow with
+// the output: the screen holds the last 10,000 lines, and shows the rest of the retained output in parts when the user
+// scrolls, searches or copies.
 //
-// Lines are numbered, unless the terminal has a PTY: from the first retained one, if the beginning is not retained.
-// Clicking a number adds the line to the page's URL, as in "#key:L120", or "#L120" on the page of a single terminal.
-// The groups of GitHub ("::group::") and GitLab ("section_start:") fold, up to 10,000 of them and 100 within each
-// other, and First error leads to the first line that reports an error of a failed command. The times of lines are
-// exact to a quarter of a second for the first quarter of an hour of a command; one preceded by ≤ is the latest
-// possible one.
+// The page never answers a command on its own. It ignores escape sequences for titles, palette colours, links, the
+// clipboard, mouse tracking, focus reports and requests for an answer. It asks before it opens an address in the output.
 //
-// A terminal with a PTY is shown with its own number of columns and rows. If Options.Input is set, the page whose user
-// clicks on it or types resizes it to fill its pane, until another page does. Control C copies a selection, and
-// otherwise interrupts the command, and Control Shift Enter turns typing off and on again. Each request results in a
-// single Terminal.Write and therefore in a single acpterm.InputEvent. In all terminals, titles, palette colours, links,
-// the clipboard, mouse tracking, focus reports and requests for an answer are ignored, so the page never responds to a
-// command on its own. Addresses in the output are opened only after the user has confirmed the full address.
+// Lines have numbers, links and times, unless the terminal has a PTY. Numbers begin at the first retained line. Times
+// are exact to a quarter of a second for the first quarter of an hour of a command; one after ≤ is the latest possible.
+// Lines that GitHub ("::group::") or GitLab ("section_start:") would group fold below headings. Errors and warnings have
+// colours, and First error leads to the first line that reports an error of a failed command.
 package view
 
 // View with its options, handler and routes.
@@ -118,6 +69,14 @@ type Options struct {
 	// the order it was sent. If several pages are typing into the same terminal, their requests are written one at a
 	// time and are never interleaved. Input to one terminal never waits for input to another. If a command is not
 	// reading its input, up to 256 KiB will be queued. After that, pages must retry.
+	//
+	// The user types while the terminal has the keyboard focus; Control Shift Enter turns typing off and on again.
+	// Control C interrupts the command, but copies if text is selected. Control V pastes text without control
+	// characters, and brackets it if the command has requested that (mode 2004). Each request results in a single
+	// Terminal.Write and acpterm.InputEvent, which contains the number of bytes but not the text.
+	//
+	// A PTY is shown with its own number of columns and rows. When a user clicks on it or types, the page resizes it to
+	// fill the pane, until another page does.
 	Input bool
 
 	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_';
@@ -132,6 +91,16 @@ type Options struct {
 	// Hosts lists additional host names that browsers may use to reach the view, without a port. Loopback names and the
 	// IP address of the connection are always accepted. Hosts must be set if the view is served from behind a proxy,
 	// and usually must be set if AllowRemote is used.
+	//
+	// All requests that pass through a proxy on this machine appear to come from this machine, so it is up to the proxy
+	// to decide who may use the view. It should forward the browser's Host header: if that does not match the origin of
+	// the page, the page is read-only and explains why. For nginx, the last three lines are needed for WebSockets:
+	//
+	//	proxy_pass http://127.0.0.1:8080;
+	//	proxy_set_header Host $http_host; # $host has no port
+	//	proxy_http_version 1.1;
+	//	proxy_set_header Upgrade $http_upgrade;
+	//	proxy_set_header Connection "upgrade";
 	Hosts []string
 
 	// Origins lists additional origins whose pages are allowed to stop commands and to type, such as
@@ -264,8 +233,34 @@ func (v *View) Close() error {
 // Path returns the URL path of the page, "/<token>/". The path should be kept secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>. It changes with
-// the version of the view, because browsers keep the file without asking again.
+// ScriptPath returns the path of the JavaScript module that defines the custom element <acp-terminal>, which shows a
+// single terminal in any page of the same server. The path changes with the version of the view, because browsers keep
+// the file without asking again. A page can contain elements of several views.
+//
+//	<script type="module" src="/<token>/bundle/<version>/acp-terminal.js"></script>
+//	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
+//
+// TerminalPath returns the src. The same module is at /<token>/assets/acp-terminal.js, where it is readable and imports
+// some thirty others. A content security policy needs script-src, style-src and connect-src for the server; the element
+// has no inline scripts or styles, and the page's styles do not affect it.
+//
+// The element has the attributes src, theme ("dark" or "light"; the default is the system's), and line, the number of a
+// line to show. Its properties are read-only:
+//
+//   - row: the terminal's status, an object with members such as command, state, status and canStop, or null
+//   - text: the output on the screen and in its scrollback, without colours
+//   - missed: the number of skipped bytes
+//   - following: whether the screen shows the newest output
+//
+// Its methods are stop(), which forces when called again; copy(), which copies the selection or the output; find(text),
+// a Promise of whether the text occurs; earlier() and later(), which show the output before and after the screen's; and
+// openFind(). It dispatches these events, with a detail, which do not bubble:
+//
+//   - status: the row, after each change of it
+//   - line: the number of the line that the user has linked, or 0 once no line is linked
+//   - connection: "open", "lost" or "busy" (too many pages are open), or, without another try, "gone"
+//     (the terminal), "forbidden" (the token) or "impossible". If the page cancels "lost" or "busy", the element does
+//     not show a note of it
 func (v *View) ScriptPath() string { return v.Path() + "bundle/" + v.version + "/acp-terminal.js" }
 
 // TerminalPath returns the src attribute for an <acp-terminal> element that shows a terminal of the manager passed to
@@ -303,6 +298,11 @@ func (v *View) routes() *http.ServeMux {
 }
 
 // ServeHTTP implements http.Handler. Requests whose path does not contain the token are refused.
+//
+// Live output goes over WebSockets, or over ordinary requests if a proxy does not forward these; over HTTP/1.1, a
+// browser has at most six such requests open across all of its windows. Middleware must then let an
+// http.ResponseController flush, by http.Flusher or an Unwrap method. Otherwise, these requests receive a 501 response,
+// and the page displays the reason.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {

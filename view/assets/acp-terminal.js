@@ -1,14 +1,10 @@
 // <acp-terminal src="/<token>/terminals/<key>"> shows one terminal.
 //
-// Attributes: src; line, the number of a line to show; theme, "dark" or "light" (the default follows the system).
-// Properties: row (the terminal's status, see row.go), text (the output on the screen and in its scrollback, without
-// colours), missed (the number of skipped bytes), following, first (the text of the first events of src, if the page has
-// it already). Methods: stop(), copy(), find(text), earlier(), later(), openFind(), name(row). The default height is
-// 24rem. The user can type while the screen has the focus and row.input is true.
+// The comment of View.ScriptPath, in view.go, describes its attributes, properties, methods and events. Two more are for
+// the pages of the view: the property first, the text of the first events of src, and the method name(row). The default
+// height is 24rem. The user can type while the screen has the focus and row.input is true.
 //
 // The user's choice of output for screen readers is kept in localStorage, as acpTerminalReader.
-//
-// Events: status, line, connection. The package comment in view.go describes them.
 
 import { Copying } from './copying.js'
 import { FindBar } from './findbar.js'

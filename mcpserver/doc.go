@@ -49,12 +49,6 @@
 //	entry.Close() // when the agent's session is closed: ends its MCP sessions
 //	l.Close()
 //
-// A Channel also offers MCP over ACP, which is unstable. The stream is that of acpterm.Handler.Filter:
-//
-//	c := mcpserver.NewChannel(l) // one for each agent
-//	conn := jsonrpc2.NewConn(ctx, stream, c.Handler(yours))
-//	entry, err := c.Entry(s, "", initializeResult)
-//
 // Each entry has a token, without which nothing can connect. Other users of this machine cannot read the token, nor can
 // web pages. Programs of the same user can, as they can do anything else that this user may do.
 //

@@ -27,7 +27,7 @@ import (
 // The secret expires when the Entry or its Listener is closed, and not before that, because agents may connect late and
 // more than once. Callers should call Close when the agent's session is closed, or its process has ended.
 type Entry struct {
-	// Type is "http", "stdio" or "acp". In version 1 of ACP, it is empty for stdio.
+	// Type is "http" or "stdio". In version 1 of ACP, it is empty for stdio.
 	Type string `json:"type,omitempty"`
 	Name string `json:"name"`
 
@@ -40,14 +40,10 @@ type Entry struct {
 	Args    []string              `json:"args,omitzero"`
 	Env     []acpterm.EnvVariable `json:"env,omitzero"`
 
-	// ServerID is set for MCP over ACP.
-	ServerID string `json:"serverId,omitempty"`
-
 	server   *Server
 	listener *Listener
 	key      [sha256.Size]byte
 	handler  *mcp.StreamableHTTPHandler
-	channel  *Channel // of type acp
 
 	slots chan struct{} // semaphore of sessions, including those being opened and closed
 
@@ -130,9 +126,6 @@ func (e *Entry) setRelay(version int, token string) error {
 // call it.
 func (e *Entry) Close() error {
 	e.listener.revoke(e)
-	if e.channel != nil {
-		e.channel.remove(e)
-	}
 	e.mu.Lock()
 	e.closed = true
 	var all []func() error
@@ -227,8 +220,8 @@ func (e *Entry) release() {
 
 // agent holds the facts about an agent on which an entry depends.
 type agent struct {
-	version          int // of ACP
-	http, stdio, acp bool
+	version     int // of ACP
+	http, stdio bool
 }
 
 // readAgent reads a response to initialize.
@@ -245,11 +238,11 @@ func readAgent(initialize json.RawMessage) (agent, error) {
 	case 1:
 		mcp := member(response.AgentCapabilities, "mcpCapabilities")
 		supports := func(name string) bool { return string(member(mcp, name)) == "true" }
-		return agent{version: 1, http: supports("http"), stdio: true, acp: supports("acp")}, nil
+		return agent{version: 1, http: supports("http"), stdio: true}, nil
 	case 2:
 		mcp := member(response.Capabilities, "session", "mcp")
 		supports := func(name string) bool { return isObject(member(mcp, name)) }
-		return agent{version: 2, http: supports("http"), stdio: supports("stdio"), acp: supports("acp")}, nil
+		return agent{version: 2, http: supports("http"), stdio: supports("stdio")}, nil
 	}
 	return agent{}, fmt.Errorf("protocol version %d is unknown", response.ProtocolVersion)
 }

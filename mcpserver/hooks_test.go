@@ -113,24 +113,6 @@ func TestCloseWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// A session that is being opened does not keep an ACP connection from being read, so that Opened may ask the agent.
-func TestOpenedAsksTheAgent(t *testing.T) {
-	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{})
-	var p *acpPeer
-	asked := make(chan error, 1)
-	f.server = New(f.manager, &Options{Opened: func(acpterm.SessionID) func() {
-		err := p.host.Call(t.Context(), "fs/none", object{}, nil)
-		asked <- err
-		return nil
-	}})
-	t.Cleanup(func() { require.NoError(t, f.server.Close()) })
-	p = newACPPeer(f)
-	_, err := p.run(p.entry(), "1", object{"command": "hello", "args": []string{}}, nil)
-	require.NoError(t, err)
-	require.Error(t, <-asked, "the agent has answered")
-}
-
 // If the host closes the Manager's session itself, the policy of the session does not become void.
 func TestTheHostClosesTheSession(t *testing.T) {
 	t.Parallel()

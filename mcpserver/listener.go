@@ -51,7 +51,7 @@ type ListenOptions struct {
 	// another one over HTTP, the longest idle session without an open request and a running command is ended.
 	MaxSessions int
 
-	// MaxBody is the maximum size in bytes of an HTTP request's body, a relay's line, or the params of a request over ACP.
+	// MaxBody is the maximum size in bytes of an HTTP request's body or a relay's line.
 	// The default is 2 MiB. Without the arguments of a tool, none may be longer than 64 KiB.
 	MaxBody int64
 

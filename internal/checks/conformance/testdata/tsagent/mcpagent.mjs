@@ -1,10 +1,9 @@
 // An ACP agent that runs commands through the MCP servers of its client, and through terminal/* if the client has that.
 // It is made from the official TypeScript SDKs of ACP and MCP, and speaks ACP on stdin and stdout.
 //
-//   node mcpagent.mjs 1|2 [http] [acp]
+//   node mcpagent.mjs 1|2 [http]
 //
-// The first argument is the version of ACP. With http, the agent supports MCP servers over HTTP, and with acp, those
-// over ACP, which the SDK's bridge makes HTTP servers for the agent's MCP client.
+// The first argument is the version of ACP. With http, the agent supports MCP servers over HTTP.
 //
 // The text of a prompt is the door, "mcp" or "terminal", and a shell line. An agent_message_chunk has the outcome as
 // JSON: the names of the tools and the version of MCP ("tools", "version"), the result of the tool ("result") and its
@@ -16,7 +15,6 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { Readable, Writable } from "node:stream";
 
-import { McpOverAcpHttpBridge } from "@agentclientprotocol/sdk/experimental/mcp-http";
 import * as v2 from "@agentclientprotocol/sdk/experimental/v2/unstable";
 import * as v1 from "@agentclientprotocol/sdk/unstable";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -24,8 +22,7 @@ import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotoc
 
 const version = Number(process.argv[2]);
 const hasHTTP = process.argv.includes("http");
-const hasACP = process.argv.includes("acp");
-const { agent, McpOverAcpCaller, methods, ndJsonStream } = version === 1 ? v1 : v2;
+const { agent, methods, ndJsonStream } = version === 1 ? v1 : v2;
 
 const pairs = (list) => Object.fromEntries((list ?? []).map(({ name, value }) => [name, value]));
 
@@ -39,21 +36,18 @@ function transport(server) {
 }
 
 const info = { name: "acpterm-mcpagent", version: "0.0.0" };
-const caller = new McpOverAcpCaller({ clientInfo: info });
-const bridge = new McpOverAcpHttpBridge(caller);
 
-/** Connects to an element of mcpServers. Over stdio and ACP, the newest version of MCP is used. */
-async function connect(server, client) {
-  const mode = { http: "legacy", acp: { pin: "2026-07-28" } }[server.type] ?? "auto";
+/** Connects to an element of mcpServers. Over stdio, the newest version of MCP is used. */
+async function connect(server) {
+  const mode = server.type === "http" ? "legacy" : "auto";
   const mcp = new Client(info, { versionNegotiation: { mode } });
-  const [adapted] = await bridge.adaptServers(client, [server]);
-  await mcp.connect(transport(adapted));
+  await mcp.connect(transport(server));
   return mcp;
 }
 
 /** Runs a shell line by the tool run. */
-async function runTool(session, command, client) {
-  session.server ??= await connect(session.mcpServers[0], client);
+async function runTool(session, command) {
+  session.server ??= await connect(session.mcpServers[0]);
   const { tools } = await session.server.listTools();
   const progress = [];
   const onprogress = ({ message }) => {
@@ -93,8 +87,8 @@ async function play({ params: { sessionId, prompt }, client }) {
 }
 
 const capabilities = {
-  1: { agentCapabilities: { mcpCapabilities: { http: hasHTTP, acp: hasACP }, sessionCapabilities: { close: {} } } },
-  2: { capabilities: { session: { mcp: { stdio: {}, ...(hasHTTP && { http: {} }), ...(hasACP && { acp: {} }) } } } },
+  1: { agentCapabilities: { mcpCapabilities: { http: hasHTTP }, sessionCapabilities: { close: {} } } },
+  2: { capabilities: { session: { mcp: { stdio: {}, ...(hasHTTP && { http: {} }) } } } },
 };
 
 agent(info)
@@ -114,7 +108,6 @@ agent(info)
     queueMicrotask(() => play(turn));
     return { messageId: randomUUID() };
   })
-  .onNotification(methods.agent.mcp.message, caller.handleNotification)
   .onRequest(methods.agent.session.close, async ({ params: { sessionId } }) => {
     await sessions.get(sessionId).server?.close();
     return {};

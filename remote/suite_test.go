@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/runctest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
@@ -91,7 +92,20 @@ func (f *far) run(t *testing.T) {
 		}
 		places = append(places, one.place)
 	}
+	t.Run("Runner", func(t *testing.T) { f.testRunner(t, dir) })
 	terminaltest.Run(t, places...)
+}
+
+// testRunner tests that the Runner keeps its promises.
+func (f *far) testRunner(t *testing.T, dir string) {
+	t.Parallel()
+	one := f.again("runner")
+	runner := one.runner(t, remote.Command{Args: one.line, Env: environ}, dir)
+	var gaps acptermtest.RunnerGaps
+	if f.place.UID == 0 {
+		gaps.Limits = []string{"Processes"} // the rlimit does not apply to root
+	}
+	acptermtest.TestRunner(t, func(testing.TB) acpterm.Runner { return runner }, &gaps)
 }
 
 // again returns the same remote side with another mark.

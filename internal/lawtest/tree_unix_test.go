@@ -6,7 +6,9 @@ package lawtest
 // time identify the processes.
 
 import (
+	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -14,12 +16,27 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
 
 // quickly has a short grace period: stubborn children always use all of it.
 var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
+
+// This system keeps the promises of a Runner, too.
+func TestHereAsARunner(t *testing.T) {
+	gaps := acptermtest.RunnerGaps{Daemons: true, Limits: []string{
+		"CPUTime", "Memory", "Processes", "OpenFiles", "FileSize", "Nice",
+	}}
+	switch {
+	case runtime.GOOS == "linux" && os.Getuid() == 0:
+		gaps = acptermtest.RunnerGaps{Limits: []string{"Processes"}} // the rlimit does not apply to root
+	case runtime.GOOS == "linux":
+		gaps = acptermtest.RunnerGaps{}
+	}
+	acptermtest.TestRunner(t, func(testing.TB) acpterm.Runner { return nil }, &gaps)
+}
 
 func TestAShellWithJobControl(t *testing.T) {
 	bash, err := exec.LookPath("bash")

@@ -11,15 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/leaktest"
-	"github.com/stretchr/testify/require"
 )
 
 func lookupTests() []test {
 	return []test{
-		{"LookUp", TestLookUp},
-		{"LookUpOfAFileThatCannotBeExecuted", TestLookUpOfAFileThatCannotBeExecuted},
 		{"ShellLines", TestShellLines},
 		{"NoShell", TestNoShell},
 		{"TheHostsShell", TestTheHostsShell},
@@ -28,67 +27,6 @@ func lookupTests() []test {
 		{"LoginShell", TestLoginShell},
 		{"EnvironmentOfACommand", TestEnvironmentOfACommand},
 	}
-}
-
-// The command is looked up with the PATH and the directory it will run with, not with the host's.
-func TestLookUp(t *testing.T, p Place) {
-	dir := p.TempDir(t)
-	inBin := p.program(t, dir+"/bin/tool")
-	inLib := p.program(t, dir+"/lib/tool")
-	here := p.program(t, dir+"/work/tool")
-	require.NoError(t, p.writeFile(dir+"/plain", nil, 0o600))
-	unreadable := p.unreadable(t, dir)
-	work := dir + "/work"
-
-	for _, look := range []struct{ command, path, want string }{
-		{"tool", dir + "/bin:" + dir + "/lib", inBin},
-		{"tool", dir + "/lib:" + dir + "/bin", inLib},
-		{"tool", dir + "/missing:" + dir + "/plain:" + dir + "/bin", inBin}, // entries that are not directories
-		{"tool", unreadable + ":" + dir + "/bin", inBin},                    // entries with nothing to find
-		{"tool", unreadable, ""},
-		{"tool", ".", here},         // relative to the command's directory
-		{"tool", "../lib", inLib},   // also relative to it
-		{"./tool", "", here},        // a path needs no PATH
-		{"../bin/tool", "", inBin},  // relative to the command's directory
-		{inLib, "", inLib},          // absolute
-		{"tool", ":" + dir, here},   // an empty entry is the command's directory
-		{"tool", "bin:lib:..", ""},  // nothing there
-		{"tool", "", ""},            // no PATH at all, and the host's is not used either
-		{"other", dir + "/bin", ""}, // no such program
-		{"./other", dir + "/bin", ""},
-		{"sh", dir + "/bin", ""}, // the host has one
-	} {
-		req := CommandRequest(look.command)
-		req.Cwd, req.Env = work, []acpterm.EnvVariable{{Name: "PATH", Value: look.path}}
-		options := acpterm.Options{
-			Commands: acpterm.CommandOptions{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever},
-		}
-		c, err := p.proposed(t, options, req)
-		if look.want == "" {
-			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
-			continue
-		}
-		require.NoError(t, err, "%+v", look)
-		require.Equal(t, look.want, c.Path, "%+v", look)
-		require.Equal(t, []string{look.command}, c.Args)
-		require.Equal(t, work, c.Dir)
-	}
-}
-
-// A file without execute permission decides the result only if no later entry of PATH has the program.
-func TestLookUpOfAFileThatCannotBeExecuted(t *testing.T, p Place) {
-	dir := p.TempDir(t)
-	tool := p.program(t, dir+"/bin/tool")
-	require.NoError(t, p.mkdir(dir+"/lib", 0o700))
-	require.NoError(t, p.writeFile(dir+"/lib/tool", nil, 0o600))
-	path := dir + "/lib:" + p.unreadable(t, dir)
-	options := acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"PATH=" + path}}}
-	_, err := p.proposed(t, options, CommandRequest("tool"))
-	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
-	options.Commands.Env = []string{"PATH=" + path + ":" + dir + "/bin"}
-	c, err := p.proposed(t, options, CommandRequest("tool"))
-	require.NoError(t, err)
-	require.Equal(t, tool, c.Path)
 }
 
 func TestShellLines(t *testing.T, p Place) {

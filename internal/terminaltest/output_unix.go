@@ -6,24 +6,21 @@ package terminaltest
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
 )
 
 func outputUnixTests() []test {
 	return []test{
 		{"WaitOfAShellLineWithABackgroundChild", TestWaitOfAShellLineWithABackgroundChild},
-		{"OutputGoesOnAfterTheCommand", TestOutputGoesOnAfterTheCommand},
 		{"CommandInheritsItsThreeDescriptorsOnly", TestCommandInheritsItsThreeDescriptorsOnly},
 		{"ReleaseGoesOnWithoutItsCaller", TestReleaseGoesOnWithoutItsCaller},
-		{"CreateWithAnEndedContextRunsNothing", TestCreateWithAnEndedContextRunsNothing},
 	}
 }
 
@@ -32,17 +29,6 @@ func TestWaitOfAShellLineWithABackgroundChild(t *testing.T, p Place) {
 	out := RunToEnd(t, m, ShellRequest("echo done; sleep 3600 &"))
 	require.Equal(t, "done\n", out.Output)
 	require.Equal(t, uint32(0), *out.ExitStatus.ExitCode)
-}
-
-// Output of processes left running by the command is captured until its tree is ended.
-func TestOutputGoesOnAfterTheCommand(t *testing.T, p Place) {
-	m := p.NewManager(t, nil)
-	file := filepath.Join(p.TempDir(t), "go")
-	line := fmt.Sprintf("(until test -e %s; do sleep 0.01; done; echo late) & echo early", file)
-	term := Finish(t, m, CommandRequest(line))
-	require.Equal(t, "early\n", term.Output().Output)
-	require.NoError(t, p.writeFile(file, nil, 0o600))
-	AwaitOutput(t, term, "early\nlate\n")
 }
 
 func TestCommandInheritsItsThreeDescriptorsOnly(t *testing.T, p Place) {
@@ -67,14 +53,4 @@ func TestReleaseGoesOnWithoutItsCaller(t *testing.T, p Place) {
 	require.ErrorIs(t, m.Release(ctx, "s", term.ID()), acpterm.ErrCancelled)
 	<-term.Done()
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
-}
-
-func TestCreateWithAnEndedContextRunsNothing(t *testing.T, p Place) {
-	m := p.NewManager(t, nil)
-	file := filepath.Join(p.TempDir(t), "ran")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := m.Create(ctx, CommandRequest("touch", file), nil)
-	require.ErrorIs(t, err, acpterm.ErrCancelled)
-	require.NoFileExists(t, p.path(file))
 }

@@ -15,20 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
-	"github.com/stretchr/testify/require"
 )
 
 func treeTests() []test {
 	return []test{
 		{"NastyChildrenAreGone", TestNastyChildrenAreGone},
-		{"AStoppedCommandHearsTheSignal", TestAStoppedCommandHearsTheSignal},
-		{"AChildStartedOnSIGTERMIsEndedToo", TestAChildStartedOnSIGTERMIsEndedToo},
 		{"CleanUpIsLeftAlone", TestCleanUpIsLeftAlone},
-		{"ASecondKillEndsCleanUp", TestASecondKillEndsCleanUp},
-		{"AShellThatWaitsDiesOfTheSignal", TestAShellThatWaitsDiesOfTheSignal},
 		{"BurstThenExitLosesNothing", TestBurstThenExitLosesNothing},
 		{"CreateKillReleaseRaces", TestCreateKillReleaseRaces},
 		{"AddRootFollowsLinks", TestAddRootFollowsLinks},
@@ -96,28 +93,6 @@ func (p Place) SaidOrRuns(t testing.TB, term *acpterm.Terminal) map[int]string {
 		return nil
 	}
 	return p.Said(t, term)
-}
-
-// A stopped command is continued, so that it can end in its own way.
-func TestAStoppedCommandHearsTheSignal(t *testing.T, p Place) {
-	m := p.NewManager(t, nil)
-	term := Create(t, m, p.Child("stops-itself"))
-	pids := p.Said(t, term)
-	for pid := range pids {
-		for !strings.Contains(p.stateOf(pid), "T") {
-		}
-	}
-	require.NoError(t, term.Kill(t.Context()))
-	require.Equal(t, uint32(9), *term.Output().ExitStatus.ExitCode)
-}
-
-func TestAChildStartedOnSIGTERMIsEndedToo(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(300 * time.Millisecond)}})
-	term := Create(t, m, p.Child("starts-a-child-on-sigterm"))
-	p.Said(t, term)
-	require.NoError(t, term.Kill(t.Context()))
-	p.RequireGone(t, p.Said(t, term))
-	require.True(t, term.Output().ExitStatus.Success(), "the command itself ended in its own way")
 }
 
 // CleanUp returns a line of sh that creates a lock and prints "ready". On any of the given signals ("TERM HUP") it runs
@@ -197,37 +172,6 @@ func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
 		}
 	}
 	return false
-}
-
-// Clean-up that takes longer than the grace period, here an hour, is ended by force, like everything else.
-func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
-	p.needsAsking(t)
-	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
-	const line = `trap 'sleep 300 & echo $! cleans; wait' TERM; sh -c 'echo ready; exec sleep 300' & wait`
-	term := CreateReady(t, m, ShellRequest(line))
-	killed := make(chan error, 1)
-	go func() { killed <- term.Kill(t.Context()) }()
-	AwaitOutput(t, term, "cleans")
-	require.Equal(t, acpterm.StateRunning, term.State())
-	require.NoError(t, term.Kill(t.Context()))
-	require.NoError(t, <-killed)
-	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
-	said := strings.Fields(term.Output().Output)
-	require.Empty(t, p.startTime(children.Number(said[1])), "the program of the clean-up is still there")
-}
-
-// A shell that waits for its children gets the signal before it learns of their ends, so it does not continue after
-// wait.
-func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
-	p.needsAsking(t)
-	m := p.NewManager(t, nil)
-	for _, line := range []string{"sleep 300 & echo ready; wait", `(trap "" HUP; exec sleep 300) & echo ready; wait`} {
-		for range 10 {
-			term := CreateReady(t, m, ShellRequest(line))
-			require.NoError(t, term.Kill(t.Context()))
-			require.Equal(t, "signal SIGTERM", term.ExitStatus().String())
-		}
-	}
 }
 
 // Law 2: 500 commands write 64 KiB and exit immediately, while their child holds the pipe. No byte is lost.

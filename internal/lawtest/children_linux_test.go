@@ -20,6 +20,7 @@ func systemChildren() map[string]func(args []string) {
 	all["host-that-reaps-agents"] = hostThatReapsAgents
 	all["host-of-trees"] = hostOfTrees
 	all["tree-host"] = treeHost
+	all["traced-host"] = tracedHost
 	all["headless"] = headless
 	all["foreign-host"] = foreignHost
 	all["foreign-parent"] = foreignParent

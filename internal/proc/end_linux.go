@@ -13,18 +13,18 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// End sends a signal to the whole tree, at least once. It returns when the tree has no running process, or, with the
+// end implements End. It returns when the tree has no running process, or, with the
 // process IDs of running members, when ctx is done. A doubt names members exiting after SIGKILL, and possible members.
 // If /proc is not usable, it says so, once the known members are gone.
 //
-// End looks for the members before the first signal, which may destroy the evidence that a process is a member.
+// end looks for the members before the first signal, which may destroy the evidence that a process is a member.
 //
 // It looks for other programs' processes with the output open when nothing else is left, once later, and at ctx's end.
 //
 // A call signals the members that exist when it begins, even if only a later scan finds them. Members clean up after
 // the signal, so only SIGKILL is sent to processes started later. A member outside the group gets its signal some
-// microseconds after the group. If it starts a process in between, End assumes that the process is there to clean up.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
+// microseconds after the group. If it starts a process in between, end assumes that the process is there to clean up.
+func (t *Tree) end(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	e := ending{sig: sig, together: make(map[int]bool), alone: make(map[procfs.ID]bool)}
 	before := make(seen)
 	empty := 0         // consecutive scans that found nothing
@@ -82,13 +82,17 @@ func (t *Tree) remains(s *scan) (left []int, doubt error) {
 }
 
 // Gone reports whether it is certain that no process of the tree runs.
-func (t *Tree) Gone() bool {
+func (t *Tree) Gone() (gone bool) {
 	if !t.exitSeen() {
 		return false
 	}
+	t.trace = newTrace(t.pid)
 	s := t.scan(make(seen), false, false)
 	s.close()
-	return s.empty() && s.complete
+	if gone = s.empty() && s.complete; gone {
+		t.trace.looks("nothing more: the tree is gone already")
+	}
+	return gone
 }
 
 // ending is the state of one call of End.
@@ -105,10 +109,11 @@ func (e *ending) signal(t *Tree, s *scan) {
 	first := !e.begun
 	if first {
 		e.begun, e.since = true, t.sup.table.Now()
-		t.signalGroup(e.sig)
+		t.trace.sends(e.sig, "the leader's process group", t.pid, t.signalGroup(e.sig))
 	}
-	if e.sig == syscall.SIGKILL {
+	if e.sig == syscall.SIGKILL && t.cgroup != nil {
 		t.cgroup.Kill()
+		t.trace.sends(e.sig, "all of the cgroup", 0, nil)
 	}
 	for _, m := range s.members {
 		inGroup, alone := m.Group == t.pid, e.alone[m.ID]
@@ -117,10 +122,15 @@ func (e *ending) signal(t *Tree, s *scan) {
 		case first && inGroup:
 			e.together[m.PID] = true
 		case e.sig == syscall.SIGKILL, existed && !inGroup && !alone:
-			m.killed = m.handle.Signal(e.sig) == nil && e.sig == syscall.SIGKILL
+			err := m.handle.Signal(e.sig)
+			t.trace.sends(e.sig, "the process alone", m.PID, err)
+			m.killed = err == nil && e.sig == syscall.SIGKILL
 			e.alone[m.ID] = true
 		case (existed || alone) && m.Stopped: // after the signal was sent
-			m.handle.Signal(syscall.SIGCONT)
+			err := m.handle.Signal(syscall.SIGCONT)
+			t.trace.sends(syscall.SIGCONT, "the process alone, which was stopped", m.PID, err)
+		case !existed:
+			t.trace.leaves(m.PID, "started after the signal, perhaps to clean up")
 		}
 	}
 }

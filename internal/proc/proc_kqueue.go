@@ -54,6 +54,7 @@ type Tree struct {
 	lent  bool // StartCmd started the leader, and cmd.Wait reaps it
 
 	escaped map[procfs.ID]bool // members once found outside the group, which stay members; used by End only
+	trace   *trace             // of the current End, or nil
 
 	mu     sync.Mutex // held during kill and wait4 of a zombie; neither blocks
 	closed bool
@@ -192,7 +193,8 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
-		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
+		err := send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
+		t.trace.sends(sig, "the leader's process group", t.pid, err)
 	}
 }
 
@@ -221,14 +223,15 @@ func reap(pid int) {
 	}
 }
 
-// End sends a signal to the members that exist when it begins. It also sends SIGKILL to processes started later (see
-// end_linux.go). It returns when the tree has no running process or ctx is done, with the IDs of the running members.
+// end implements End. It sends a signal to the members that exist when it begins. It also sends SIGKILL to processes
+// started later (see end_linux.go). It returns when the tree has no running process or ctx is done, with the IDs of the
+// running members.
 //
 // Neither reading the process table nor signalling the group is atomic: XNU first lists the process IDs, then visits
 // them, and skips a process during its fork (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). The parent of that process
 // is in the list, and is only missed if it exits before it is visited; by then the child is visible. So the tree is
 // gone when one scan finds nothing, and another one after SIGKILL to the group, which reaches such a child.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
+func (t *Tree) end(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	signalled := make(map[procfs.ID]bool)
 	var since procfs.ID // right before the first signal
 	sealed := false     // the last scan found nothing, and SIGKILL was sent to the group after it
@@ -259,7 +262,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt e
 			switch {
 			case first && p.Group == t.pid || signalled[p.ID]:
 			case !first && sig != unix.SIGKILL && p.ID.After(since):
-				continue // it may be cleaning up
+				t.trace.leaves(p.PID, "started after the signal, perhaps to clean up")
+				continue
 			case p.Group == t.pid && sig == unix.SIGKILL:
 				t.signalGroup(sig) // twice is harmless, and the group's ID is not reused
 			case t.signalMember(p, sig) != nil:
@@ -328,6 +332,7 @@ func (t *Tree) members() ([]procfs.Process, error) {
 			isChild := in[p.Parent] && !(t.keeps && p.Session != t.pid)
 			if p.Group == t.pid || p.Session == t.pid || isChild || t.escaped[p.ID] {
 				in[p.PID], grown = true, true
+				t.traceMember(p)
 			}
 		}
 	}
@@ -343,6 +348,22 @@ func (t *Tree) members() ([]procfs.Process, error) {
 	return members, nil
 }
 
+// traceMember tells why a process is a member.
+func (t *Tree) traceMember(p procfs.Process) {
+	switch {
+	case p.Exited:
+		t.trace.leaves(p.PID, "has exited, and is not reaped yet")
+	case p.Group == t.pid:
+		t.trace.found(p.PID, p.Started, "in the leader's process group")
+	case p.Session == t.pid:
+		t.trace.found(p.PID, p.Started, "in the leader's session")
+	case t.escaped[p.ID]:
+		t.trace.found(p.PID, p.Started, "outside the leader's group, found by an earlier scan")
+	default:
+		t.trace.found(p.PID, p.Started, "the child of a member")
+	}
+}
+
 // hold remembers a process outside the group if a second look still shows it as a member, or if its parent has gone
 // since, which makes it an orphan of the tree.
 func (t *Tree) hold(p procfs.Process) {
@@ -352,7 +373,8 @@ func (t *Tree) hold(p procfs.Process) {
 }
 
 // signalMember sends a signal to a member. It fails if its number was reused, or if another user owns the process.
-func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) error {
+func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) (err error) {
+	defer func() { t.trace.sends(sig, "the process alone", p.PID, err) }()
 	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)
 		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {

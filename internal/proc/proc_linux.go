@@ -41,6 +41,7 @@ type Tree struct {
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
 	closely bool                        // scan closely: another program's process has the output open
+	trace   *trace                      // of the current call, or nil
 
 	mu     sync.Mutex // held during system calls that do not block
 	reaped bool       // by another part of the program
@@ -306,18 +307,19 @@ func (t *Tree) unreapedLocked() bool {
 }
 
 // signalGroup sends a signal to the leader's group only, even if the leader has exited. A scan reveals its errors.
-func (t *Tree) signalGroup(sig syscall.Signal) {
+func (t *Tree) signalGroup(sig syscall.Signal) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return
+		return os.ErrClosed
 	}
-	err := send(sig, func(sig syscall.Signal) error {
+	err = send(sig, func(sig syscall.Signal) error {
 		return unix.PidfdSendSignal(t.pidfd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	})
 	if err != nil && err != unix.ESRCH && err != unix.EPERM && t.unreapedLocked() { // before Linux 6.9
-		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
+		err = send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
+	return err
 }
 
 // outputIsOpen reports whether a process may have the output's pipe open for writing. It relies on the caller to close

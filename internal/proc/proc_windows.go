@@ -63,6 +63,8 @@ type Tree struct {
 	asked  string         // the signal of the last CTRL_BREAK or CTRL_CLOSE, or empty
 	killed bool           // the job has been terminated
 	unused bool           // unuse has been called once
+
+	trace *trace // of the current End, or nil
 }
 
 // Start starts a command in its own job. It returns a syscall.Errno if the program cannot be started, a
@@ -326,16 +328,20 @@ func (t *Tree) exitOf(code uint32) Exit {
 	return Exit{Code: code}
 }
 
-// End sends a signal to the whole tree. It returns when the tree has no running process, or when ctx is done; it then
+// end implements End. It returns when the tree has no running process, or when ctx is done; it then
 // returns the process IDs of the running members. It does not wait if no process can have received the signal.
 //
 // The job knows its processes, including all descendants.
-func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
+func (t *Tree) end(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
 	err := t.signal(sig)
+	t.trace.sends(sig, "the job: TerminateJobObject for SIGKILL, otherwise CTRL_BREAK or CTRL_CLOSE", 0, err)
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		members := t.members()
 		if len(members) == 0 {
 			return nil, nil
+		}
+		for _, pid := range members {
+			t.trace.found(pid, 0, "in the job")
 		}
 		if err != nil || ctx.Err() != nil {
 			if sig == syscall.SIGKILL && t.signal(sig) == nil { // reaches them all, also those started since

@@ -112,8 +112,10 @@ func (s *scanner) run() {
 	}
 	if last, wraps := t.sup.lookAtIDs(); s.session != noSession && wraps == t.wraps && last >= t.pid {
 		s.oldest = t.pid
+		t.trace.looks("processes with higher IDs than the leader's: others are older than the tree")
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
+		t.trace.looks("all processes: the leader is reaped, or process IDs may have wrapped around")
 		s.examineAll(0, math.MaxInt)
 	}
 	s.addRelatives()
@@ -127,6 +129,7 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 		s.missed = false
 		for pid, examined := first, 0; pid <= last; pid++ {
 			if s.excludes(sup.originOf(pid)) {
+				s.tree.trace.leaves(pid, "descends from another program, or from another tree")
 				continue
 			}
 			if examined++; examined > fewNumbers {
@@ -180,14 +183,14 @@ func (s *scanner) examine(pid int) {
 	case err != nil, session == 0, pid == os.Getpid(): // hidden in another PID namespace, or a kernel thread
 		return
 	case session != s.session:
-		// A command shares this process's memory until its execve.
-		if session == pid && procfs.SharesMemory(pid) || s.isOutside(pid, session) ||
-			s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)) {
+		if why := s.excluded(pid, session); why != "" {
+			t.trace.leaves(pid, why)
 			return
 		}
 	case s.briefly:
 		if group, err := unix.Getpgid(pid); err == nil && group == t.pid {
 			p := procfs.Process{ID: procfs.ID{PID: pid}, Group: group, Session: session}
+			t.trace.found(pid, 0, "in the leader's process group")
 			s.members = append(s.members, &member{Process: p, handle: procfs.NoHandle()})
 			return
 		}
@@ -203,13 +206,28 @@ func (s *scanner) examine(pid int) {
 		s.note(pid, answerOf(err))
 		handle.Close()
 	case p.Exited:
+		t.trace.leaves(pid, "has exited, and is not reaped yet")
 		s.missed = true
 		handle.Close()
 	case p.Session == s.session: // the handle's process had it after it was opened
+		t.trace.found(pid, p.Started, "in the leader's session")
 		s.members = append(s.members, &member{Process: p, handle: handle})
 	default:
 		s.classify(p, handle)
 	}
+}
+
+// excluded returns why a process in another session cannot be a member, or "" if it can be one.
+func (s *scanner) excluded(pid, session int) string {
+	switch {
+	case session == pid && procfs.SharesMemory(pid): // a command shares this process's memory until its execve
+		return "is being started"
+	case s.isOutside(pid, session):
+		return "in a session that is older than the tree, or another tree's"
+	case s.oldest != 0 && !s.closely && s.isForeign(pid, procfs.Parent(pid)):
+		return "another program started it"
+	}
+	return ""
 }
 
 // examineUnread classifies a process that /proc does not show: it is hidden (hidepid in man 5 proc), /proc is that of
@@ -224,6 +242,7 @@ func (s *scanner) examineUnread(pid int, err error) {
 	case sessionErr == nil && session == s.session:
 		group, _ := unix.Getpgid(pid)
 		p := procfs.Process{ID: procfs.ID{PID: pid, Started: math.MaxUint64}, Group: group, Session: session}
+		s.tree.trace.found(pid, 0, "in the leader's session, although /proc does not show it")
 		s.members = append(s.members, &member{Process: p, handle: handle})
 		return
 	case errors.Is(err, procfs.ErrUnusable):
@@ -239,6 +258,7 @@ func (s *scanner) examineUnread(pid int, err error) {
 func (s *scanner) note(pid int, is answer) {
 	switch is {
 	case unknown:
+		s.tree.trace.leaves(pid, "cannot be examined, and may be a member")
 		s.undecided = append(s.undecided, pid)
 	case gone:
 		s.missed = true
@@ -250,6 +270,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	t := s.tree
 	if kept, ok := t.escaped[p.ID]; ok {
 		handle.Close()
+		t.trace.found(p.PID, p.Started, "outside the leader's session, found by an earlier scan")
 		s.members = append(s.members, &member{Process: p, handle: kept, escaped: true})
 		return
 	}
@@ -272,9 +293,12 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 			s.addEscaped(p, handle)
 			return
 		case no, unknown:
+			t.trace.leaves(p.PID, "is another user's, or has neither the mark nor the output")
 			s.others = append(s.others, p)
 		}
 		s.note(p.PID, is)
+	} else {
+		t.trace.leaves(p.PID, "was started by another program, or before the tree")
 	}
 	handle.Close()
 }
@@ -312,6 +336,7 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 	case !detached && err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)
 	case !detached && marked:
+		t.trace.found(p.PID, p.Started, "has the tree's mark in its environment")
 		return yes
 	case t.contained, t.pty != nil && !marked, t.pty == nil && !t.outputIsOpen():
 		if detached || len(marks) > 0 {
@@ -327,6 +352,7 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 	case !writes: // its files may be gone before the process is
 		return noUnlessExiting(handle)
 	}
+	t.trace.found(p.PID, p.Started, "can write to the tree's output")
 	return yes
 }
 
@@ -399,6 +425,11 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 			handle.Close()
 			continue
 		}
+		why := "in a session that a member began"
+		if isParent {
+			why = "the child of a member"
+		}
+		s.tree.trace.found(p.PID, p.Started, why)
 		s.addEscaped(p, handle)
 		s.undecided = slices.DeleteFunc(s.undecided, func(pid int) bool { return pid == p.PID })
 		return true
@@ -428,6 +459,7 @@ func (t *Tree) scanCgroup() *scan {
 	before, beforeErr := t.cgroup.PIDs()
 	for _, pid := range before {
 		if handle, err := t.sup.table.Open(pid); !procfs.IsGone(err) { // after other errors, the handle's methods fail
+			t.trace.found(pid, 0, "in the cgroup")
 			s.members = append(s.members, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}}, handle: handle})
 		}
 	}

@@ -24,5 +24,13 @@
 // [Connect] connects an [agent.Client] directly to a handler. [Record] records the messages sent over a connection so
 // that they can be compared with a file.
 //
+// [TestRunner] tests a Runner of your own: each promise of acpterm.Runner and acpterm.Process, with lines of sh that run
+// wherever the Runner's commands do.
+//
+//	func TestMyRunner(t *testing.T) {
+//		newRunner := func(t testing.TB) acpterm.Runner { return connect(t) }
+//		acptermtest.TestRunner(t, newRunner, &acptermtest.RunnerGaps{Limits: []string{"Memory"}})
+//	}
+//
 // No state is shared between tests, so they can run in parallel unless they start real processes (see [NewManager]).
 package acptermtest

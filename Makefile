@@ -3,7 +3,7 @@
 help:
 	@echo 'make test   the tests of the library'
 	@echo 'make race   all tests of all modules, with the race detector, which needs a C compiler'
-	@echo 'make lint   format, vet, staticcheck and known vulnerabilities, for this system; .ci/lint checks all systems'
+	@echo 'make lint   lints and known vulnerabilities, for this system; .ci/lint checks all systems; needs npm'
 	@echo 'make fuzz   each fuzz target, 5000 times'
 	@echo 'make bench  each benchmark, once'
 	@echo 'make all    everything that decides whether a change lands; installs programs, as root on Debian'

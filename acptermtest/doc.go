@@ -24,8 +24,8 @@
 // [Connect] connects an [agent.Client] directly to a handler. [Record] records the messages sent over a connection so
 // that they can be compared with a file.
 //
-// [TestRunner] tests a Runner of your own: each promise of acpterm.Runner and acpterm.Process, with lines of sh that run
-// wherever the Runner's commands do.
+// [TestRunner] tests a Runner of your own: each promise of acpterm.Runner and acpterm.Process, with lines of sh that
+// run wherever the Runner's commands do.
 //
 //	func TestMyRunner(t *testing.T) {
 //		newRunner := func(t testing.TB) acpterm.Runner { return connect(t) }

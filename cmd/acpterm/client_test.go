@@ -150,7 +150,7 @@ func TestAgentDies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := startClient(t, part(name), "-prompt", "x")
 			c.exit(exitAgentGone)
-			require.Contains(t, c.stderr.String(), "client: the agent ended before it was done: exit code 3\n")
+			require.Contains(t, c.stderr.String(), "acpterm: the agent ended before it was done: exit code 3\n")
 		})
 	}
 }
@@ -222,7 +222,7 @@ func TestAgentsWordsSteerNothing(t *testing.T) {
 	require.Contains(t, out, `[1] $ `)
 	require.Contains(t, out, `\u202ewritten`)
 	require.NotContains(t, out, "\u202e")
-	require.Contains(t, c.stderr.String(), `client: session/prompt: the agent says "a\x1b[2J\u202eb" (code 0)`+"\n")
+	require.Contains(t, c.stderr.String(), `acpterm: session/prompt: the agent says "a\x1b[2J\u202eb" (code 0)`+"\n")
 	require.NotContains(t, c.stderr.String(), "\x1b")
 }
 
@@ -255,6 +255,6 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, part("agent-that-prints", "listening\x1b[2J on 9229", "", " "), "-prompt", "x")
 	c.exit(exitTurnEnded)
-	require.Contains(t, c.stderr.String(), `client: skipped a line of the agent's that is not JSON: "listening\x1b[2J on 9229"`+"\n")
-	require.Equal(t, 1, strings.Count(c.stderr.String(), "client: "))
+	require.Contains(t, c.stderr.String(), `acpterm: skipped a line of the agent's that is not JSON: "listening\x1b[2J on 9229"`+"\n")
+	require.Equal(t, 1, strings.Count(c.stderr.String(), "acpterm: "))
 }

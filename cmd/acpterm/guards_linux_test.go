@@ -71,7 +71,7 @@ func TestAuditOnAFullDisk(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, "no space left on device"))
 	require.NotContains(t, out, "audit.json")
 	require.NotContains(t, out, "again")
-	require.Contains(t, c.stderr.String(), "client: -audit: ")
+	require.Contains(t, c.stderr.String(), "acpterm: -audit: ")
 }
 
 // startClientIn starts the client by a program that takes its command line.
@@ -104,7 +104,7 @@ func TestNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	c := startClientAs(t, nil, &syscall.SysProcAttr{Setsid: true}, exampleAgent(), "-ask", "-prompt", "x")
 	c.exit(1)
-	require.Contains(t, c.stderr.String(), "client: -ask: there is no terminal to ask on")
+	require.Contains(t, c.stderr.String(), "acpterm: -ask: there is no terminal to ask on")
 }
 
 // console is a client's terminal, and what was written on it.

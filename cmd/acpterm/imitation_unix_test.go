@@ -24,7 +24,7 @@ func init() {
 
 // fakes are lines of the client's own, in an agent's mouth.
 var fakes = []string{
-	"[1] = exited 0 in 1 ms", "[1] $ make", "[1] | fine", `! denied "rm": no rule allows this`, "client: connected",
+	"[1] = exited 0 in 1 ms", "[1] $ make", "[1] | fine", `! denied "rm": no rule allows this`, "acpterm: connected",
 	`* "rm": allowed ("Run it")`, "? Sign in? y yes, n no: ", "agent: hello", "> message",
 }
 
@@ -70,7 +70,7 @@ func requireHonest(t *testing.T, rows []string) {
 			}
 			require.NotEqual(t, strings.TrimSpace(fake), strings.TrimSpace(row))
 		}
-		require.Regexp(t, `^(> |\* |\[\d\] [$|=] |agent: |client: | $)`, row+" ")
+		require.Regexp(t, `^(> |\* |\[\d\] [$|=] |agent: |acpterm: | $)`, row+" ")
 		require.NotEqual(t, "[1] $ make", row)
 		require.NotEqual(t, "[1] | fine", row)
 		if strings.HasPrefix(row, "[1] =") {
@@ -89,10 +89,10 @@ func TestNothingImitatesTheClient(t *testing.T) {
 	c := startClient(t, part("agent-that-imitates", "x"), "-prompt", "x")
 	c.exit(exitFailed)
 	requireHonest(t, strings.Split(strings.TrimSuffix(c.stdout.String(), "\n"), "\n"))
-	require.Equal(t, 1, strings.Count("\n"+c.stderr.String(), "\nclient: "), c.stderr.String())
+	require.Equal(t, 1, strings.Count("\n"+c.stderr.String(), "\nacpterm: "), c.stderr.String())
 
 	const columns = 200
-	for _, prefix := range []string{"> ", `* "`, "agent: ", "[1] | ", `client: session/prompt: the agent says "\x1b`} {
+	for _, prefix := range []string{"> ", `* "`, "agent: ", "[1] | ", `acpterm: session/prompt: the agent says "\x1b`} {
 		filler := strings.Repeat("x", columns-len(prefix))
 		requireHonest(t, openWindow(t, columns, 30, nil, part("agent-that-imitates", filler), "-prompt", "x").exit(exitFailed))
 	}
@@ -115,7 +115,7 @@ func TestALineGoesOnAfterTheClientsOwn(t *testing.T) {
 	d.await("go ahead", "")
 	require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGINT))
 	d.exit(exitInterrupted)
-	require.Regexp(t, `^> go ahead\n(client: cancelling.*\n> |> )\[1\] = exited 0 in 1 ms\n`,
+	require.Regexp(t, `^> go ahead\n(acpterm: cancelling.*\n> |> )\[1\] = exited 0 in 1 ms\n`,
 		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\n> "+fakes[0], 1))
 }
 

@@ -189,13 +189,13 @@ func (s *screen) appendRows(to []byte) []byte {
 		rows = append(rows, t.row(s.columns-1))
 	}
 	if first > 0 {
-		rows = append(rows, fmt.Appendf(nil, "client: %d more are running", first))
+		rows = append(rows, fmt.Appendf(nil, "acpterm: %d more are running", first))
 	}
 	if hint := s.typingHint(); hint != "" {
 		rows = append(rows, []byte(ansi.Truncate(hint, s.columns-1, "")))
 	}
 	if s.page != "" {
-		rows = append(rows, breakRows("client: watch at "+s.page, s.columns-1)...)
+		rows = append(rows, breakRows("acpterm: watch at "+s.page, s.columns-1)...)
 	}
 	rows = rows[:min(len(rows), max(1, s.rows-1))]
 	s.shown = append(s.shown[:0], bytes.Join(rows, []byte("\n"))...)

@@ -187,7 +187,7 @@ func TestRowsOfRunningCommands(t *testing.T) {
 				w := openWindow(t, columns, 24, nil, part("agent-that-runs-many", strings.Repeat("x", many), goOn), "-prompt", "x")
 				w.await(fmt.Sprintf(`(?m)^> I am talking(\n.*)*^\[%d\] \| %d%% +\d+ s$`, many, many))
 				if many > mostRunning {
-					w.await(`(?m)^client: 3 more are running$`)
+					w.await(`(?m)^acpterm: 3 more are running$`)
 				}
 				require.NoError(t, os.WriteFile(goOn+".more", nil, 0o600))
 				w.await(`(?m)^> I am talking to you,\n> and I go on\n\[\d\] \| \d% +\d+ s$`)
@@ -280,9 +280,9 @@ func TestTheAddressOfThePageStaysInSight(t *testing.T) {
 				"-view", "127.0.0.1:0", "-ask", "-prompt", "x")
 			w.await(`(?m)^\? watch at http:(.*\n)+\? Run (.*\n)*.*never:`)
 			w.press("y\r")
-			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: watch at http:`)
+			w.await(`(?m)^\[1\] \| 50% +\d+ s\nacpterm: watch at http:`)
 			create()
-			w.await(`(?m)^client: the page stays at http:`)
+			w.await(`(?m)^acpterm: the page stays at http:`)
 			w.press("\x03")
 			rows := w.exit(exitTurnEnded)
 			require.Equal(t, 2, count(rows, " at http:")-count(rows, "? watch"), "%q", rows)
@@ -315,7 +315,7 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 			command := append([]string{"sh", "-c", `trap : INT; "$@"; stty -a`, "sh"},
 				clientCommand(part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-pty", "-prompt", "x")...)
 			w := openWindowWith(t, 120, 30, nil, command)
-			w.await(`(?m)^\[1\] \| 50% +\d+ s\nclient: t types into \[1\]`)
+			w.await(`(?m)^\[1\] \| 50% +\d+ s\nacpterm: t types into \[1\]`)
 			play(w, create)
 			text := strings.Join(w.exit(exitTurnEnded), "\n")
 			require.Regexp(t, `(?m)(^| )isig `, text)

@@ -28,7 +28,7 @@ func readLogin(ctx context.Context, screen *screen) *login {
 			l.env = env.Env()
 		case ctx.Err() == nil:
 			screen.following.Go(func() {
-				screen.printTo(screen.errors, "client: ", harmless(err.Error(), escapeControls)+"\n")
+				screen.printTo(screen.errors, "acpterm: ", harmless(messageOf(err), escapeControls)+"\n")
 			})
 		}
 	}()

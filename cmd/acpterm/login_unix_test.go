@@ -40,7 +40,7 @@ func TestLoginEnvironmentThatCannotBeRead(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-login-env", "-prompt", "echo runs all the same")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "runs all the same")
-	require.Contains(t, c.stderr.String(), `client: acpterm: login environment: "/bin/sh": `)
+	require.Contains(t, c.stderr.String(), `acpterm: login environment: "/bin/sh": `)
 	require.Contains(t, c.stderr.String(), "exit code 3")
 }
 

@@ -69,7 +69,7 @@ func main() {
 	mcpserver.RunRelay() // if an agent has started this program as its MCP server
 	opts, err := readOptions()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "client:", err)
+		fmt.Fprintln(os.Stderr, "acpterm: "+messageOf(err))
 		os.Exit(exitUsage)
 	}
 	err = run(opts)
@@ -90,12 +90,15 @@ func sayError(err error) {
 	if err == nil {
 		return
 	}
-	lines := rows{prefix: "client: ", painted: "client: ", width: width(os.Stderr)}
-	for text := range strings.Lines(err.Error()) {
+	lines := rows{prefix: "acpterm: ", painted: "acpterm: ", width: width(os.Stderr)}
+	for text := range strings.Lines(messageOf(err)) {
 		lines.add(display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n")
 	}
 	os.Stderr.Write(lines.to)
 }
+
+// messageOf returns the text of an error without the name of the program, which is also that of the library.
+func messageOf(err error) string { return strings.TrimPrefix(err.Error(), "acpterm: ") }
 
 // run gives the prompt to the agent. When it returns, everything it started has ended, including the live page, which
 // stays until the user interrupts. It fails unless the turn ended with end_turn.

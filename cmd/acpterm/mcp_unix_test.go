@@ -121,7 +121,7 @@ func TestSessionsHaveNamesOnThePage(t *testing.T) {
 		runPart(t, nil, "print", "one"), "terminal print", `run {"command":"acpterm-no-such-program","args":[]}`,
 		"await "+goOn, `title " Fix \u202ethe tests"`, "await "+more, "title null", "await "+done),
 		"-mcp", "-view", "127.0.0.1:0", "-cwd", project, "-prompt", "x")
-	url := c.stderr.await(t, `client: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
+	url := c.stderr.await(t, `acpterm: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
 	c.stdout.await(t, `error true`)
 	awaitEvent(t, url, `"my-project (`, "by terminal/create")
 	awaitEvent(t, url, `"my-project (`, "print one")
@@ -132,7 +132,7 @@ func TestSessionsHaveNamesOnThePage(t *testing.T) {
 	require.NoError(t, os.WriteFile(more, nil, 0o600))
 	awaitEvent(t, url, `"my-project (`)
 	require.NoError(t, os.WriteFile(done, nil, 0o600))
-	c.stderr.await(t, `client: the page stays.*`)
+	c.stderr.await(t, `acpterm: the page stays.*`)
 	c.signal(os.Interrupt)
 	c.exit(0)
 }

@@ -109,7 +109,7 @@ func TestWhatTheAgentSaysLater(t *testing.T) {
 	), "-prompt", "x")
 	c.exit(0)
 	require.Equal(t, `[agent 1] $ make \u202eall`+"\n[agent 1] | two\n[agent 1] = signal SIGTERM\n", c.stdout.String())
-	require.Contains(t, c.stderr.String(), "client: ")
+	require.Contains(t, c.stderr.String(), "acpterm: ")
 	require.Contains(t, c.stderr.String(), "cannot be used")
 }
 

@@ -13,7 +13,7 @@ package main
 //	[1] =      how it ended, and how long it ran
 //	[agent 1]  the same for a command that the agent runs itself, as the agent reports it
 //	agent:     the agent's standard error
-//	client:    the client itself, on standard error
+//	acpterm:   the program itself, on standard error
 //	?          a question, on the terminal
 
 import (
@@ -97,7 +97,7 @@ func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(
 
 // tell prints one of the client's own lines on standard error.
 func (s *screen) tell(line string) {
-	s.printTo(s.errors, "client: ", harmless(line, escapeControls)+"\n")
+	s.printTo(s.errors, "acpterm: ", harmless(line, escapeControls)+"\n")
 }
 
 // printError prints a line of the agent's standard error.
@@ -108,14 +108,14 @@ func (s *screen) printError(line string) {
 // printSkipped prints a line from the agent that is not a message.
 func (s *screen) printSkipped(l acpterm.SkippedLine) {
 	text := display.Quote(string(l.Text[:min(len(l.Text), mostShown)]), mostShown/6)
-	s.printTo(s.errors, "client: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", l.Reason, text))
+	s.printTo(s.errors, "acpterm: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", l.Reason, text))
 }
 
 // clientLog prints log records about an agent, for example that it writes more to standard error than can be printed.
 type clientLog struct{ *screen }
 
 func (l clientLog) Write(line []byte) (int, error) {
-	l.printTo(l.errors, "client: ", harmless(string(line), escapeControls))
+	l.printTo(l.errors, "acpterm: ", harmless(string(line), escapeControls))
 	return len(line), nil
 }
 

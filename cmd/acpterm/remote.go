@@ -240,7 +240,7 @@ func newNews(screen *screen) *news {
 	screen.following.Go(func() {
 		for text := range n.waiting {
 			text = harmless(strings.ToValidUTF8(text, "\uFFFD"), escapeControls)
-			screen.printTo(screen.errors, "client: ", text+"\n")
+			screen.printTo(screen.errors, "acpterm: ", text+"\n")
 		}
 	})
 	return n

@@ -69,7 +69,7 @@ func farShell(home string, path ...string) string {
 
 // connected is what is said of a connection.
 func connected() string {
-	return fmt.Sprintf("client: connecting\nclient: connected to %s/%s\n", runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("acpterm: connecting\nacpterm: connected to %s/%s\n", runtime.GOOS, runtime.GOARCH)
 }
 
 func TestRunner(t *testing.T) {
@@ -195,7 +195,7 @@ func TestRunnerCopiesTheHelper(t *testing.T) {
 			continue
 		}
 		require.Regexp(t, fmt.Sprintf(
-			`^client: connecting\n(client: copying \d+\.\d of \d+\.\d MB to %s/%s\n)+client: connected`,
+			`^acpterm: connecting\n(acpterm: copying \d+\.\d of \d+\.\d MB to %s/%s\n)+acpterm: connected`,
 			runtime.GOOS, runtime.GOARCH), c.stderr.String())
 	}
 }
@@ -210,7 +210,7 @@ func TestRunnerBuildsTheHelper(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", line("print", "hello"))
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | hello\n")
-	require.Contains(t, c.stderr.String(), "client: building acpterm-remote for "+runtime.GOOS)
+	require.Contains(t, c.stderr.String(), "acpterm: building acpterm-remote for "+runtime.GOOS)
 
 	t.Setenv("PATH", "/usr/bin:/bin:"+t.TempDir())
 	t.Setenv("GOROOT", "")
@@ -220,7 +220,7 @@ func TestRunnerBuildsTheHelper(t *testing.T) {
 	c = startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", "x")
 	c.exit(exitLost)
 	require.Contains(t, c.stderr.String(), "it cannot be built here")
-	require.Contains(t, c.stderr.String(), "client: Install it there, in PATH: go install ")
+	require.Contains(t, c.stderr.String(), "acpterm: Install it there, in PATH: go install ")
 }
 
 // startRelayed starts the client with a transport that is killed with kill.
@@ -247,8 +247,8 @@ func TestLostConnection(t *testing.T) {
 	requireEnds(t, command)
 	require.Contains(t, c.stdout.String(), "connection lost")
 	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
-	require.Contains(t, c.stderr.String(), "\nclient: lost: ")
-	require.Equal(t, 1, strings.Count(c.stderr.String(), "client: connecting\n"))
+	require.Contains(t, c.stderr.String(), "\nacpterm: lost: ")
+	require.Equal(t, 1, strings.Count(c.stderr.String(), "acpterm: connecting\n"))
 }
 
 // An agent that does not release what was lost leaves that to the end of the session, which cannot be sure of its end.
@@ -260,7 +260,7 @@ func TestLostConnectionOfWhatIsNotReleased(t *testing.T) {
 	c.exit(exitLost)
 	requireEnds(t, command)
 	require.Contains(t, c.stdout.String(), "[2] | again\n")
-	require.Equal(t, 2, strings.Count(c.stderr.String(), "client: connected to "))
+	require.Equal(t, 2, strings.Count(c.stderr.String(), "acpterm: connected to "))
 }
 
 // requireEnds requires that a process ends. One whose helper ends it may take a moment after its output has ended.

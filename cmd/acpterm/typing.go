@@ -89,7 +89,7 @@ func (s *screen) typingHint() string {
 			others = ", a digit into another"
 		}
 	}
-	return fmt.Sprintf("client: %c types into %s%s; %s", typeKey, t.name, others, leaveText)
+	return fmt.Sprintf("acpterm: %c types into %s%s; %s", typeKey, t.name, others, leaveText)
 }
 
 // readKeys obeys the user's keys until the reader is cancelled.

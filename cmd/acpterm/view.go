@@ -40,7 +40,7 @@ func (p *livePage) serve(m *acpterm.Manager, input bool, tell io.Writer) (err er
 	}
 	p.server = p.view.Server()
 	go p.server.Serve(p.listener)
-	fmt.Fprintln(tell, "client: watch at", p.url())
+	fmt.Fprintln(tell, "acpterm: watch at", p.url())
 	return nil
 }
 
@@ -65,8 +65,8 @@ func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	if p == nil || ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(tell, "client: the page stays at", p.url())
-	fmt.Fprintln(tell, "client: interrupt to end it")
+	fmt.Fprintln(tell, "acpterm: the page stays at", p.url())
+	fmt.Fprintln(tell, "acpterm: interrupt to end it")
 	<-ctx.Done()
 }
 

@@ -20,7 +20,7 @@ func TestView(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go-on")
 	c := startClient(t, exampleAgent(), "-view", "127.0.0.1:0", "-prompt", line("steps", file))
-	url := c.stderr.await(t, `client: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
+	url := c.stderr.await(t, `acpterm: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
 	c.stdout.await(t, `\[1\] \| step 1\n`)
 
 	get := func(url string) *http.Response {
@@ -42,7 +42,7 @@ func TestView(t *testing.T) {
 	require.Contains(t, events.Text(), "steps", "the command that runs")
 
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	c.stderr.await(t, `client: the page stays at http://.*\nclient: interrupt to end it\n`)
+	c.stderr.await(t, `acpterm: the page stays at http://.*\nacpterm: interrupt to end it\n`)
 	require.Equal(t, http.StatusOK, get(url).StatusCode)
 	require.Contains(t, c.stdout.String(), "\n> exit code 0\n")
 	c.signal(os.Interrupt)
@@ -55,6 +55,6 @@ func TestViewThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, part("dies-in-turn"), "-view", "127.0.0.1:no-such-port", "-prompt", "x")
 	c.exit(1)
-	require.Contains(t, c.stderr.String(), "client: -view: listen tcp")
+	require.Contains(t, c.stderr.String(), "acpterm: -view: listen tcp")
 	require.Empty(t, c.stdout.String())
 }

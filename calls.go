@@ -1,16 +1,19 @@
 package acpterm
 
-// The requests of one connection, from arrival to answer. Each gets one answer; terminal/output in the order of
-// arrival. An agent that does not read delays only its own answers.
+// A request's way from the line to the answer. Each gets one answer; terminal/output in the order of arrival. An agent
+// that does not read delays only its own answers.
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/notify"
 	"github.com/acpterm/acpterm/internal/requests"
 	"github.com/acpterm/acpterm/internal/wire"
@@ -196,4 +199,175 @@ func (h *Handler) answerPoll(c *call, t *Terminal) {
 	if _, err := h.manager.Terminal(t.session, t.id); err != nil {
 		h.outputs.Forget(terminalOutput{t}) // it was released while the poll was answered
 	}
+}
+
+// outputThatFits is Output for one line of a connection. If the line would be too long, it leaves out the head, whose
+// outputStart would be wrong, and then the beginning of the output.
+func (t *Terminal) outputThatFits() TerminalOutputResponse {
+	const most = wire.MaxLine - 4<<10 // without the id and the status
+	r := t.Output()
+	if room := most - len(r.Meta["acpterm"]); room < 0 || len(wire.Fit(r.Output, room)) < len(r.Output) {
+		text := wire.Fit(r.Output, most)
+		r.Output, r.Truncated, r.Meta = text, r.Truncated || len(text) < len(r.Output), nil
+	}
+	return r
+}
+
+// terminalOutput is a terminal's output as polls read it.
+type terminalOutput struct{ t *Terminal }
+
+func (o terminalOutput) Text() (text string, start int64) { return o.t.store.text() }
+
+func (o terminalOutput) Total() int64 { return o.t.store.polled() }
+
+func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
+	return wire.Window(o.t.store.buffer().Window(raw, o.t.store.limits().last, known, size))
+}
+
+func (o terminalOutput) Response() (encode func(start int64) []byte) {
+	respond := o.t.respond()
+	return func(start int64) []byte {
+		encoded, _ := json.Marshal(respond(start)) // its Meta is this package's own
+		return encoded
+	}
+}
+
+// maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
+const maxParamsBytes = 64 << 10
+
+// methods are the methods of terminals.
+var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
+
+// work is the rest of a request after prepare: a refusal, a start, a poll or an await.
+type work interface{ work() }
+
+type refusal struct{ err error }
+
+// start is a create. Its bytes are reserved until releaseCreateBytes.
+type start struct {
+	request CreateTerminalRequest
+	bytes   int
+}
+
+// poll is a terminal/output. Its result is the output at the time of the answer.
+type poll struct{ terminal *Terminal }
+
+type await struct {
+	done   *latch.Latch
+	result func() (any, error)
+}
+
+func (refusal) work() {}
+
+func (start) work() {}
+
+func (poll) work() {}
+
+func (await) work() {}
+
+// prepare reads the params and finds the terminal. It is called in the order of the requests and does not block. It
+// makes the id of a release unknown.
+func (h *Handler) prepare(method string, params json.RawMessage) work {
+	if !slices.Contains(methods, method) {
+		return refusal{&Error{Op: method, Kind: ErrMethodNotFound}}
+	}
+	if h.closing.IsSet() {
+		return refusal{&Error{Op: method, Kind: ErrClosing}}
+	}
+	if err := h.Capabilities().Require(method); err != nil {
+		return refusal{err}
+	}
+	if h.manager == nil {
+		return refusal{&Error{Op: method, Kind: ErrInternal, Reason: "the Handler has no Manager"}}
+	}
+	if method == MethodCreate {
+		if limit := h.options.maxCreateBytes(); len(params) > limit {
+			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "create_bytes", Limit: int64(limit)}}
+		}
+		var req CreateTerminalRequest
+		if err := req.UnmarshalJSON(params); err != nil {
+			return refusal{err}
+		}
+		req.SessionID = h.toInternalID(req.SessionID)
+		return h.reserveCreateBytes(req, len(params))
+	}
+	if len(params) > maxParamsBytes {
+		return refusal{invalidField("params", fmt.Sprintf("longer than %d bytes", maxParamsBytes))}
+	}
+	session, id, err := parseTerminalParams(params)
+	if err != nil {
+		return refusal{err}
+	}
+	session = h.toInternalID(session)
+	t, err := h.manager.Terminal(session, id)
+	if err == nil && t.Attached() {
+		err = &Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+	}
+	if method == MethodRelease && (err == nil || t == nil) {
+		return h.prepareRelease(session, id)
+	}
+	if err != nil {
+		return refusal{err}
+	}
+	switch method {
+	case MethodOutput:
+		return poll{t}
+	case MethodKill:
+		e := t.beginKill()
+		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
+	default:
+		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
+	}
+}
+
+// reserveCreateBytes reserves the memory of a create, and refuses the create if all pending creates would need too
+// much.
+func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
+	const perArg, perVariable = 16, 40 // bytes of each in its slice
+	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
+	limit := maxPendingCreates * min(h.options.maxCreateBytes(), math.MaxInt/maxPendingCreates)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if size > limit-h.createBytes {
+		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "pending_create_bytes", Limit: int64(limit)}}
+	}
+	h.createBytes += size
+	return start{req, size}
+}
+
+func (h *Handler) releaseCreateBytes(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.createBytes -= n
+}
+
+func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
+	t, err := h.manager.beginRelease(session, id, EndedByRelease)
+	if err != nil {
+		return refusal{err}
+	}
+	if t == nil { // released before
+		done := new(latch.Latch)
+		done.Set()
+		return await{done, func() (any, error) { return EmptyResponse{}, nil }}
+	}
+	h.outputs.Forget(terminalOutput{t}) // t stays tracked, so that Close waits for it
+	return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
+}
+
+func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
+	t, err := h.tracked(func() (*Terminal, error) { return h.manager.create(ctx, req, nil) })
+	switch {
+	case err == nil:
+		err = h.announce(t)
+	case context.Cause(ctx) == error(ErrClosing):
+		err = &Error{Kind: ErrClosing}
+	}
+	if err != nil {
+		return nil, inOperation("create", req.SessionID, err)
+	}
+	return t, nil
 }

@@ -1,7 +1,8 @@
 package acpterm
 
-// The confinement of commands: Limits, which the system enforces from before the command's first instruction, and a
-// Sandbox, which rewrites the command just before it starts. Package bubblewrap has a Sandbox for Linux.
+// The confinement of commands: the roots of their session; Limits, which the system enforces from before the command's
+// first instruction; and a Sandbox, which rewrites the command just before it starts. Package bubblewrap has a Sandbox
+// for Linux.
 
 import (
 	"context"
@@ -102,4 +103,15 @@ type Wrapped struct {
 	// must exit when the started process does, so that the kernel kills everything inside. Since the command can pass
 	// its output to any process, a process outside is not part of the tree merely because it has the output open.
 	PIDNamespace bool
+}
+
+// confinement is the policy of a session's roots, which have no symbolic links.
+func confinement(roots []string) Policy {
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		if p.DirWithin(roots...) {
+			return Decision{Verdict: VerdictAllow, Rule: "roots"}
+		}
+		reason := "cwd is outside of the directories that commands may run in"
+		return Decision{Verdict: VerdictDeny, Rule: "roots", Reason: reason}
+	})
 }

@@ -245,3 +245,21 @@ func callHook(name string, f func()) error {
 	}
 	return nil
 }
+
+func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *DecisionEvent {
+	e := &DecisionEvent{
+		Subject: Subject{
+			TerminalID: id, SessionID: p.SessionID,
+			Path: p.Command.Path, Args: p.Command.Args, Dir: p.Command.Dir, ShellLine: p.Command.ShellLine,
+			Meta: p.Requested.Meta,
+		},
+		Name: p.Name, Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason,
+	}
+	if answer != nil {
+		e.Approval, e.Approver = answer.Approval.String(), answer.By
+	}
+	for _, v := range p.Requested.Env {
+		e.Variables = append(e.Variables, v.Name)
+	}
+	return e
+}

@@ -1,6 +1,6 @@
 package acpterm
 
-// The Manager: creates, quotas, releases and shutdown.
+// The Manager: its terminals, their quotas, releases and the shutdown. create.go has Create.
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
@@ -61,112 +60,6 @@ func NewManager(options *Options) (*Manager, error) {
 	m.authorizer = authorizer{m.machine, m.options.Approve}
 	m.events.open(&m.options)
 	return m, nil
-}
-
-// Create starts a command in a new terminal and returns once the command is running. The provided context is only used
-// for this call and does not affect the command once it is running. If ctx is done before Create returns, no process is
-// left behind. If options is nil, the options of the session and the Manager are used.
-//
-// All errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound if the request is
-// at fault; ErrQuota, ErrDenied or ErrSessionNotFound if it was refused; ErrCancelled if ctx is done; and ErrClosing if
-// Shutdown or Close was called. Otherwise, it is ErrInternal, which indicates that a system call failed, an option is
-// invalid (Field is its name), or a function in the options panicked, in which case the panic and its stack are logged.
-func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
-	return m.create(ctx, req.clone(), options)
-}
-
-func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
-	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
-	requestedAt := time.Now()
-	if ctx.Err() != nil {
-		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
-	}
-	if err := options.validate("CommandOptions", m.machine); err != nil {
-		return fail(err)
-	}
-	if !m.beginCreate() {
-		return fail(&Error{Kind: ErrClosing})
-	}
-	defer m.creates.Done()
-	s, err := m.settings(req.SessionID)
-	if err != nil {
-		return fail(err)
-	}
-	ctx, stop := s.whileOpen(ctx, &m.closing)
-	defer stop()
-	own := cmp.Or(options, &CommandOptions{}).clone(m.machine.names())
-	command, err := s.resolveWith(ctx, req, own)
-	if err != nil {
-		return fail(orOver(ctx, err))
-	}
-	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
-		return fail(err)
-	}
-	id := TerminalID(m.ids.Next(string(req.SessionID)))
-	allowed, err := m.authorizer.authorize(ctx, s, id, req, command)
-	if err == nil {
-		defer allowed.pinned.close()
-	}
-	allowed.decision.Requested = requestedAt
-	err = m.events.recordDecision(ctx, allowed.decision, err)
-	if err != nil {
-		return fail(orOver(ctx, err))
-	}
-	t, err := m.run(ctx, s, id, allowed)
-	if err != nil {
-		err = inOperation("create", req.SessionID, orOver(ctx, err))
-		if t == nil || t.State() == StateFailed { // otherwise the terminal has reported its end
-			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
-		}
-		return nil, err
-	}
-	return t, nil
-}
-
-// beginCreate counts a create. It returns false if the Manager is closing.
-func (m *Manager) beginCreate() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	closing := m.closing.IsSet()
-	if !closing {
-		m.creates.Add(1)
-	}
-	return !closing
-}
-
-// run starts an allowed command in a new terminal. With an error it returns the discarded terminal, or nil.
-func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized) (t *Terminal, err error) {
-	req := allowed.proposal.Requested
-	asked, _ := req.headBytes() // was checked
-	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, asked)
-	t = &Terminal{
-		id:         id,
-		session:    req.SessionID,
-		request:    req,
-		created:    time.Now(),
-		escalation: lifeSteps(s.commands.escalation()),
-		timeout:    max(s.commands.Timeout, 0),
-		backend:    notStarted{},
-		store:      newStore(limits, s.commands.PTY),
-		shared:     &m.shared,
-	}
-	if err := m.registerInRoom(t, s); err != nil {
-		return nil, err
-	}
-	if err := t.start(ctx, m.machine, &allowed, s); err != nil {
-		m.discard(t)
-		return t, err
-	}
-	select {
-	case <-m.closing.Done():
-		err = &Error{Kind: ErrClosing}
-	case <-ctx.Done():
-		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
-	default:
-		return t, nil
-	}
-	m.discard(t)
-	return t, err
 }
 
 // register adds a terminal to its session. If a quota is full, it fails, and returns the terminals to release for room.

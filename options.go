@@ -397,3 +397,11 @@ const maxPendingCreates = 16
 func (o *HandlerOptions) lineLimit() int      { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
 func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
 func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
+
+// orElse returns list, or other if list is nil.
+func orElse[T any](list, other []T) []T {
+	if list != nil {
+		return list
+	}
+	return other
+}

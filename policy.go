@@ -175,17 +175,6 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	return strictest
 }
 
-// confinement is the policy of a session's roots, which have no symbolic links.
-func confinement(roots []string) Policy {
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		if p.DirWithin(roots...) {
-			return Decision{Verdict: VerdictAllow, Rule: "roots"}
-		}
-		reason := "cwd is outside of the directories that commands may run in"
-		return Decision{Verdict: VerdictDeny, Rule: "roots", Reason: reason}
-	})
-}
-
 // Propose returns a Proposal for a program that the command of p would run with the given arguments after setting the
 // given variables. The program is looked up just as the command would look it up. Policies that examine programs run by
 // a command, such as those in policy/shell, use Propose to consult other policies. The error is ErrCommandNotFound or

@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/screen"
@@ -58,18 +56,6 @@ func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
 	}
-}
-
-func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
-	base := slices.DeleteFunc(slices.Clone(c.env), func(variable string) bool {
-		name, _, _ := lookup.Cut(variable) // programs prefer these to the size of the terminal
-		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
-	})
-	over := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
-	if !s.commands.PTY.Attended {
-		over = append(over, s.commands.unattended()...)
-	}
-	return mergeEnv(lookup.Key, base, c.Dir, over, set)
 }
 
 // HasPTY reports whether the command runs on a PTY.

@@ -10,7 +10,6 @@ import (
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
-	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show these
@@ -94,18 +93,6 @@ func (t *Terminal) Output() TerminalOutputResponse {
 	return response
 }
 
-// outputThatFits is Output for one line of a connection. If the line would be too long, it leaves out the head, whose
-// outputStart would be wrong, and then the beginning of the output.
-func (t *Terminal) outputThatFits() TerminalOutputResponse {
-	const most = wire.MaxLine - 4<<10 // without the id and the status
-	r := t.Output()
-	if room := most - len(r.Meta["acpterm"]); room < 0 || len(wire.Fit(r.Output, room)) < len(r.Output) {
-		text := wire.Fit(r.Output, most)
-		r.Output, r.Truncated, r.Meta = text, r.Truncated || len(text) < len(r.Output), nil
-	}
-	return r
-}
-
 // respond reads the exit status and the head of a response. It is called before the text is read, so that a text with
 // an exit status is whole. complete returns the response for a text beginning at the offset start. All polls in this
 // module use respond; acpsdk copies the response to the types of its SDK.
@@ -181,23 +168,5 @@ func isClosed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// terminalOutput is a terminal's output as polls read it.
-type terminalOutput struct{ t *Terminal }
-
-func (o terminalOutput) Text() (text string, start int64) { return o.t.store.text() }
-func (o terminalOutput) Total() int64                     { return o.t.store.polled() }
-
-func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
-	return wire.Window(o.t.store.buffer().Window(raw, o.t.store.limits().last, known, size))
-}
-
-func (o terminalOutput) Response() (encode func(start int64) []byte) {
-	respond := o.t.respond()
-	return func(start int64) []byte {
-		encoded, _ := json.Marshal(respond(start)) // its Meta is this package's own
-		return encoded
 	}
 }

@@ -1,9 +1,8 @@
 package acpterm
 
-// Sessions: their options, and the settings of a create in a session.
+// Sessions: opening and closing them, and the directories of their commands.
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,90 +111,6 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 // errors returned by Release are joined into one.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
-}
-
-// settings are the options of one create.
-type settings struct {
-	manager  *Options
-	machine  machine
-	commands CommandOptions // merged from the levels so far
-	policy   Policy         // of all levels, or nil
-	roots    []string
-	opened   bool
-	closed   *latch.Latch // of the session, if it was opened
-}
-
-// done returns a channel closed with the session, or nil if the session was not opened.
-func (s settings) done() <-chan struct{} {
-	if !s.opened {
-		return nil
-	}
-	return s.closed.Done()
-}
-
-// settings returns the settings of creates in a session.
-func (m *Manager) settings(id SessionID) (settings, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.sessions[id]
-	if m.options.RequireSessions && (known == nil || !known.opened) {
-		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
-	}
-	s := settings{manager: &m.options, machine: m.machine}
-	var own SessionOptions
-	if known != nil && known.opened {
-		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
-	}
-	own.Commands.Dir = cmp.Or(append([]string{own.Commands.Dir}, s.roots...)...)
-	s.commands = own.Commands.over(m.options.Commands)
-	var all Policies
-	for _, policy := range []Policy{m.options.Policy, own.Policy} {
-		if policy != nil {
-			all = append(all, policy)
-		}
-	}
-	if s.roots != nil {
-		all = append(all, confinement(s.roots)) // last, so that records name the rule that allowed the command
-	}
-	if all != nil {
-		s.policy = all
-	}
-	return s, nil
-}
-
-// orElse returns list, or other if list is nil.
-func orElse[T any](list, other []T) []T {
-	if list != nil {
-		return list
-	}
-	return other
-}
-
-// whileOpen returns the context of a create. It ends with ctx. If the create may wait for a policy, a record or a
-// Runner, it also ends with the session and with the Manager.
-func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
-	if s.policy == nil && s.manager.Record == nil && !s.machine.remote() {
-		return ctx, func() {}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
-	if s.opened {
-		stops = append(stops, s.closed.OnSet(func() { cancel(ErrSessionNotFound) }))
-	}
-	return ctx, func() {
-		for _, stop := range stops {
-			stop()
-		}
-		cancel(nil)
-	}
-}
-
-// orOver returns err, or the end of the session or of the Manager if that has ended ctx.
-func orOver(ctx context.Context, err error) error {
-	if over, ok := context.Cause(ctx).(Kind); ok {
-		return &Error{Kind: over}
-	}
-	return err
 }
 
 // sessionLocked returns a session. It adds the session if it is new.

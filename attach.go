@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -55,10 +56,9 @@ func (h *Handler) Attach(
 		return fail(invalidField("terminalId", "must not be empty"))
 	}
 	owner := &attached{released: released, orphaned: h.closing.IsSet}
-	t, err := h.tracked(func() (*Terminal, error) { return h.manager.attach(owner, session, about, cancel) })
-	if err == nil {
-		err = h.announce(t)
-	}
+	t, err := h.tracked(func(adopt func(*Terminal) error) (*Terminal, error) {
+		return h.manager.attach(owner, session, about, cancel, adopt)
+	})
 	if err != nil {
 		return fail(err)
 	}
@@ -67,14 +67,16 @@ func (h *Handler) Attach(
 
 func (m *Manager) attach(
 	owner *attached, session SessionID, about TerminalInfo, cancel func(context.Context) error,
+	adopt func(*Terminal) error,
 ) (*Terminal, error) {
 	if !m.beginCreate() {
 		return nil, &Error{Kind: ErrClosing}
 	}
-	defer m.creates.Done()
+	running := sync.OnceFunc(m.creates.Done)
+	defer running()
 	s, err := m.settings(session)
 	if err == nil {
-		err = m.events.full(m.options.maxOutputBytes())
+		err = m.events.full(m.options.maxReservedBytes())
 	}
 	if err == nil && m.ids.Made(string(about.ID)) {
 		err = invalidField("terminalId", "belongs to a terminal of the client")
@@ -86,7 +88,7 @@ func (m *Manager) attach(
 	owner.output = output.NewWriter(kept.Buffer)
 	t := &Terminal{
 		id: about.ID, session: session, request: CreateTerminalRequest{SessionID: session}, created: now,
-		shared: &m.shared, store: kept, backend: owner, state: StateRunning, startedAt: now,
+		shared: &m.shared, store: kept, backend: owner, owner: owner, state: StateRunning, startedAt: now,
 	}
 	t.started.Set()
 	(&Attached{t, owner}).Describe(about, cancel)
@@ -94,6 +96,11 @@ func (m *Manager) attach(
 		return nil, err
 	}
 	t.begin(owner, now)
+	running() // adopt may call Close
+	if err := adopt(t); err != nil {
+		m.discard(t)
+		return nil, err
+	}
 	return t, nil
 }
 
@@ -105,7 +112,7 @@ func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 			return err
 		}
 		for _, old := range spare {
-			m.beginRelease(old.session, old.id, EndedByRelease)
+			m.beginRelease(old)
 		}
 		for _, old := range spare {
 			<-old.Released() // soon, because its command has ended
@@ -188,7 +195,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 	if b.code == nil && b.signal == nil {
 		b.code, b.signal = code, signal
 		if t.state == StateEnded {
-			t.end.by, t.end.status = b.ended(t.end.by, proc.Exit{})
+			t.end.by, t.end.status = b.ended(t.end.by)
 		}
 	}
 	t.mu.Unlock()
@@ -197,10 +204,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 // Attached reports whether the terminal was created by Handler.Attach. If so, the command is run by the terminal's
 // owner, such as the agent. Kill can only ask the owner to stop the command, and Release leaves the command running.
-func (t *Terminal) Attached() bool {
-	_, ok := t.behind().(*attached)
-	return ok
-}
+func (t *Terminal) Attached() bool { return t.owner != nil }
 
 type attached struct {
 	noProcess
@@ -227,14 +231,13 @@ func (b *attached) End(context.Context, syscall.Signal) (left []int, doubt error
 func (b *attached) Close() {
 	unseen := errUnseen
 	if b.orphaned() {
-		unseen = errAgentGone
+		unseen = &Error{Kind: ErrConnectionLost, Reason: "the agent is gone, and has not said how its command ended"}
 	}
 	b.SetExit(proc.Exit{}, unseen)
 }
 
-func (b *attached) Gone() bool  { return false }
-func (b *attached) Stop()       { b.output.Close() }
-func (b *attached) lost() error { return nil }
+func (b *attached) Gone() bool { return false }
+func (b *attached) Stop()      { b.output.Close() }
 
 func (b *attached) releasing() {
 	if b.released != nil {
@@ -242,11 +245,7 @@ func (b *attached) releasing() {
 	}
 }
 
-// outputEnds at the end of the command: the owner may write more, but need not.
-func (b *attached) outputEnds(t *Terminal) <-chan struct{} { return t.ended.Done() }
-
-// ended returns the exit status of the owner.
-func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) {
+func (b *attached) ended(by EndedBy) (EndedBy, TerminalExitStatus) {
 	if b.cancelled && by == EndedByItself {
 		by = EndedByKill
 	}

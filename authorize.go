@@ -51,7 +51,7 @@ func (z *authorizer) authorize(
 		decision.Verdict = VerdictDeny // it does not run, even if a policy allowed it before the error
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
-	a.decision.Asked, a.decision.Answered = a.asked, a.answered
+	a.decision.Requested, a.decision.Asked, a.decision.Answered = s.called, a.asked, a.answered
 	if err == nil && decision.Verdict != VerdictAllow {
 		err = &Error{Kind: ErrDenied, Command: requested(req), Rule: decision.Rule, Reason: decision.Reason}
 	}

@@ -1,15 +1,17 @@
 package acpterm
 
-// A request's way from the line to the answer. Each gets one answer; terminal/output in the order of arrival. An agent
-// that does not read delays only its own answers.
+// A request's way from the line to the answer: serveMessage or Handle, serve, prepare, answer. Each request gets one
+// answer; terminal/output in the order of arrival. An agent that does not read delays only its own answers.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -19,12 +21,241 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
+// methods are the methods of terminals.
+var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
+
+// maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
+const maxParamsBytes = 64 << 10
+
+// A call is a request that waits for its answer.
 type call struct {
 	requests.Request
 	method string
 	to     replier
-	bytes  int // that a create reserves until its answer
 }
+
+// errCancelRequest is why a request was cancelled by $/cancel_request.
+var errCancelRequest = errors.New("the agent cancelled the request")
+
+// serveMessage is Handle for a message of Filter. It reports whether it took the message.
+func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
+	switch {
+	case m.Method == MethodCancelRequest && m.ID == nil:
+		return h.cancelPending(m.Params)
+	case !slices.Contains(methods, m.Method):
+		return false
+	case m.ID != nil:
+		id, _ := wire.RequestID(m.ID)
+		to := viaLines{lines, &h.outputs, wire.ValidID(m.ID)} // m is valid until this returns
+		h.serve(ctx, &call{requests.Request{ID: id}, m.Method, to}, m.Params)
+	}
+	return true
+}
+
+// cancelPending cancels the pending request that a $/cancel_request names. It reports whether it has found the request.
+func (h *Handler) cancelPending(params []byte) bool {
+	id, ok := wire.RequestID(wire.ReadObject(params).Get("requestId"))
+	return ok && h.requests.Cancel(id, errCancelRequest)
+}
+
+// serve begins to answer a request. When it returns, the request is pending and has its terminal, so that a cancel or a
+// release that follows on the wire comes after it.
+//
+// It blocks only to refuse a request, beyond MaxPending or after Close: goroutines for refusals would be unbounded.
+func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
+	switch err := h.requests.Admit(&c.Request); err {
+	case nil:
+	case requests.ErrClosed: // the connection may go on
+		h.reply(c, nil, &Error{Op: c.method, Kind: ErrClosing})
+		return
+	default:
+		limit := int64(h.options.maxPending())
+		h.reply(c, nil, &Error{Op: c.method, Kind: ErrQuota, Quota: "pending_requests", Limit: limit})
+		return
+	}
+	work := h.prepare(c.method, params)
+	answer := func() { h.answer(ctx, c, work) }
+	switch w := work.(type) {
+	case poll:
+		h.polls.Add(answer, notify.Size{})
+	case await:
+		h.requests.Await(&c.Request, w.done, answer)
+	default:
+		go answer()
+	}
+}
+
+// work is the rest of a request after prepare: known, a start, a poll or an await.
+type work interface{ work() }
+
+// known is a result without any work, often an error.
+type known struct {
+	result any
+	err    error
+}
+
+// start is a create. Its bytes are reserved until releaseCreateBytes.
+type start struct {
+	request CreateTerminalRequest
+	bytes   int
+}
+
+// poll is a terminal/output. Its result is the output at the time of the answer.
+type poll struct{ terminal *Terminal }
+
+// await is a request whose result is there once done is set.
+type await struct {
+	done   *latch.Latch
+	result func() (any, error)
+}
+
+func (known) work() {}
+func (start) work() {}
+func (poll) work()  {}
+func (await) work() {}
+
+// prepare reads the params and finds the terminal. It is called in the order of the requests and does not block. It
+// begins a kill, and makes the id of a release unknown.
+func (h *Handler) prepare(method string, params []byte) work {
+	refuse := func(err error) work { return known{err: err} }
+	if !slices.Contains(methods, method) {
+		return refuse(&Error{Op: method, Kind: ErrMethodNotFound})
+	}
+	if h.closing.IsSet() {
+		return refuse(&Error{Op: method, Kind: ErrClosing})
+	}
+	if err := h.Capabilities().Require(method); err != nil {
+		return refuse(err)
+	}
+	if h.manager == nil {
+		return refuse(&Error{Op: method, Kind: ErrInternal, Reason: "the Handler has no Manager"})
+	}
+	if method == MethodCreate {
+		return h.prepareCreate(params)
+	}
+	if len(params) > maxParamsBytes {
+		return refuse(invalidField("params", fmt.Sprintf("longer than %d bytes", maxParamsBytes)))
+	}
+	session, id, err := parseTerminalParams(params)
+	if err != nil {
+		return refuse(err)
+	}
+	session = h.toInternalID(session)
+	t, err := h.manager.Terminal(session, id)
+	switch {
+	case err != nil && method == MethodRelease && h.manager.ids.Issued(string(session), string(id)): // released before
+		return known{result: EmptyResponse{}}
+	case err != nil:
+		return refuse(err)
+	case t.Attached():
+		return refuse(&Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id})
+	}
+	switch method {
+	case MethodOutput:
+		return poll{t}
+	case MethodKill:
+		e := t.beginKill()
+		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
+	case MethodRelease:
+		h.manager.beginRelease(t)
+		return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
+	default:
+		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
+	}
+}
+
+// prepareCreate reads a create and reserves its memory. It refuses the create if all pending ones would need too much.
+func (h *Handler) prepareCreate(params []byte) work {
+	quota := func(name string, limit int) work {
+		return known{err: &Error{Op: "create", Kind: ErrQuota, Quota: name, Limit: int64(limit)}}
+	}
+	if len(params) > maxCreateBytes {
+		return quota("create_bytes", maxCreateBytes)
+	}
+	var req CreateTerminalRequest
+	if err := req.UnmarshalJSON(params); err != nil {
+		return known{err: err}
+	}
+	req.SessionID = h.toInternalID(req.SessionID)
+	const perArg, perVariable = 16, 40 // bytes of each in its slice
+	size := len(params) + perArg*len(req.Args) + perVariable*len(req.Env)
+	limit := max(h.options.lineLimit(), maxCreateBytes)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if size > limit-h.createBytes {
+		return quota("pending_create_bytes", limit)
+	}
+	h.createBytes += size
+	return start{req, size}
+}
+
+func (h *Handler) releaseCreateBytes(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.createBytes -= n
+}
+
+// answer does the rest of a request and replies. The call is complete before the answer is written, so that an agent
+// that has read the answer can send another request. A poll reads the output only now: queued polls hold no copies.
+func (h *Handler) answer(ctx context.Context, c *call, w work) {
+	defer h.requests.Done()
+	if w, ok := w.(start); ok {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		complete := sync.OnceValue(func() error { return h.complete(c) })
+		h.requests.OnCancel(&c.Request, cancel)
+		created, err := h.create(ctx, w, complete)
+		h.reply(c, created, cmp.Or(complete(), err))
+		return
+	}
+	if err := h.complete(c); err != nil {
+		h.reply(c, nil, err)
+		return
+	}
+	switch w := w.(type) {
+	case known:
+		h.reply(c, w.result, w.err)
+	case await:
+		result, err := w.result()
+		h.reply(c, result, err)
+	case poll:
+		c.to.replyOutput(w.terminal)
+		if w.terminal.release.done.IsSet() {
+			h.outputs.Forget(terminalOutput{w.terminal}) // it was released while the poll was answered
+		}
+	}
+}
+
+// complete makes a call uncancellable. It fails if the call has been cancelled.
+func (h *Handler) complete(c *call) error {
+	if cancelled := h.requests.Complete(&c.Request); cancelled != nil {
+		return &Error{Op: c.method, Kind: ErrCancelled, Err: cancelled}
+	}
+	return nil
+}
+
+// create runs a create. It calls deliver when the terminal is ready, and releases the terminal if deliver fails.
+func (h *Handler) create(ctx context.Context, w start, deliver func() error) (any, error) {
+	defer h.releaseCreateBytes(w.bytes) // before the reply: an agent that has read it may send as much again
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
+	t, err := h.tracked(func(adopt func(*Terminal) error) (*Terminal, error) {
+		return h.manager.create(ctx, w.request, nil, func(t *Terminal) error {
+			if err := adopt(t); err != nil {
+				return err
+			}
+			return deliver()
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return CreateTerminalResponse{TerminalID: t.id}, nil
+}
+
+// reply writes an answer.
+func (h *Handler) reply(c *call, result any, err error) { c.to.reply(result, h.toWireError(err)) }
 
 // replier writes the answer of one call. It drops write errors, because the reader of the connection sees its end.
 type replier interface {
@@ -77,130 +308,6 @@ func (r viaLines) replyOutput(t *Terminal) {
 	}
 }
 
-// errCancelRequest is why a request was cancelled by $/cancel_request.
-var errCancelRequest = errors.New("the agent cancelled the request")
-
-// serveMessage is Handle for a message of Filter. It reports whether it took the message.
-func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
-	switch {
-	case m.Method == MethodCancelRequest && m.ID == nil:
-		return h.cancelPending(m.Params)
-	case !slices.Contains(methods, m.Method):
-		return false
-	case m.ID != nil:
-		id, _ := wire.RequestID(m.ID)
-		to := viaLines{lines, &h.outputs, wire.ValidID(m.ID)} // m is valid until this returns
-		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, to: to}, m.Params)
-	}
-	return true
-}
-
-// serve begins to answer a request. When it returns, the request is pending and has its terminal, so that a cancel or a
-// release that follows on the wire comes after it.
-//
-// It blocks only to refuse a request, beyond MaxPending or after Close: goroutines for refusals would be unbounded.
-func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
-	if err := h.admit(c); err != nil {
-		h.reply(c, nil, err)
-		return
-	}
-	switch w := h.prepare(c.method, params).(type) {
-	case refusal:
-		go h.answer(c, func() (any, error) { return nil, w.err })
-	case start:
-		ctx, cancel := context.WithCancel(ctx)
-		h.requests.OnCancel(&c.Request, cancel)
-		c.bytes = w.bytes
-		go func() {
-			defer cancel()
-			created, err := h.create(ctx, w.request)
-			h.answerCreate(c, created, err)
-		}()
-	case poll:
-		h.polls.Add(func() { h.answerPoll(c, w.terminal) }, notify.Size{})
-	case await: // no goroutine, so that many cost little
-		stop := w.done.OnSet(func() { go h.answer(c, w.result) })
-		h.requests.OnCancel(&c.Request, func() {
-			if stop() {
-				go h.answer(c, w.result)
-			}
-		})
-	}
-}
-
-// admit makes a call pending, unless too many calls are.
-func (h *Handler) admit(c *call) error {
-	switch err := h.requests.Admit(&c.Request); err {
-	case nil:
-		return nil
-	case requests.ErrClosed: // the connection may go on
-		return &Error{Op: c.method, Kind: ErrClosing}
-	default:
-		limit := int64(h.options.maxPending())
-		return &Error{Op: c.method, Kind: ErrQuota, Quota: "pending_requests", Limit: limit}
-	}
-}
-
-// answer replies with a result, or with an error if the call was cancelled. The call is complete before the answer is
-// written, so that an agent that has read the answer can send another request.
-func (h *Handler) answer(c *call, result func() (any, error)) {
-	defer h.requests.Done()
-	if err := h.complete(c); err != nil {
-		h.reply(c, nil, err)
-		return
-	}
-	answer, err := result()
-	h.reply(c, answer, err)
-}
-
-// answerCreate is answer for a create. It first releases the terminal of a cancelled create.
-func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
-	defer h.requests.Done()
-	if cancelled := h.complete(c); cancelled != nil {
-		err = cancelled
-		if t != nil {
-			h.outputs.Forget(terminalOutput{t}) // it stays tracked, so that Close waits for it
-			h.manager.discard(t)
-		}
-	}
-	h.releaseCreateBytes(c.bytes) // first: an agent that has read the answer may send as much again
-	if err != nil {
-		h.reply(c, nil, err)
-		return
-	}
-	h.reply(c, CreateTerminalResponse{TerminalID: t.id}, nil)
-}
-
-// complete makes a call uncancellable. It fails if the call has been cancelled.
-func (h *Handler) complete(c *call) error {
-	if cancelled := h.requests.Complete(&c.Request); cancelled != nil {
-		return &Error{Op: c.method, Kind: ErrCancelled, Err: cancelled}
-	}
-	return nil
-}
-
-// reply writes an answer.
-func (h *Handler) reply(c *call, result any, err error) { c.to.reply(result, h.toWireError(err)) }
-
-// cancelPending cancels the pending request that a $/cancel_request names. It reports whether it has found the request.
-func (h *Handler) cancelPending(params []byte) bool {
-	id, ok := wire.RequestID(wire.ReadObject(params).Get("requestId"))
-	return ok && h.requests.Cancel(id, errCancelRequest)
-}
-
-// answerPoll answers a terminal/output. It reads the output only now, so that queued polls hold no copies.
-func (h *Handler) answerPoll(c *call, t *Terminal) {
-	defer h.requests.Done()
-	if err := h.complete(c); err != nil {
-		h.reply(c, nil, err)
-		return
-	}
-	c.to.replyOutput(t)
-	if _, err := h.manager.Terminal(t.session, t.id); err != nil {
-		h.outputs.Forget(terminalOutput{t}) // it was released while the poll was answered
-	}
-}
-
 // outputThatFits is Output for one line of a connection. If the line would be too long, it leaves out the head, whose
 // outputStart would be wrong, and then the beginning of the output.
 func (t *Terminal) outputThatFits() TerminalOutputResponse {
@@ -232,142 +339,56 @@ func (o terminalOutput) Response() (encode func(start int64) []byte) {
 	}
 }
 
-// maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
-const maxParamsBytes = 64 << 10
-
-// methods are the methods of terminals.
-var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
-
-// work is the rest of a request after prepare: a refusal, a start, a poll or an await.
-type work interface{ work() }
-
-type refusal struct{ err error }
-
-// start is a create. Its bytes are reserved until releaseCreateBytes.
-type start struct {
-	request CreateTerminalRequest
-	bytes   int
-}
-
-// poll is a terminal/output. Its result is the output at the time of the answer.
-type poll struct{ terminal *Terminal }
-
-type await struct {
-	done   *latch.Latch
-	result func() (any, error)
-}
-
-func (refusal) work() {}
-
-func (start) work() {}
-
-func (poll) work() {}
-
-func (await) work() {}
-
-// prepare reads the params and finds the terminal. It is called in the order of the requests and does not block. It
-// makes the id of a release unknown.
-func (h *Handler) prepare(method string, params json.RawMessage) work {
-	if !slices.Contains(methods, method) {
-		return refusal{&Error{Op: method, Kind: ErrMethodNotFound}}
+// tracked calls create, which calls adopt with the new terminal. Close waits until then, and releases the terminal. An
+// error of adopt is a panic of HandlerOptions.Created.
+func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, error)) (*Terminal, error) {
+	h.mu.Lock()
+	closing := h.closing.IsSet()
+	if !closing {
+		h.creates.Add(1)
 	}
-	if h.closing.IsSet() {
-		return refusal{&Error{Op: method, Kind: ErrClosing}}
+	h.mu.Unlock()
+	if closing {
+		return nil, &Error{Kind: ErrClosing}
 	}
-	if err := h.Capabilities().Require(method); err != nil {
-		return refusal{err}
-	}
-	if h.manager == nil {
-		return refusal{&Error{Op: method, Kind: ErrInternal, Reason: "the Handler has no Manager"}}
-	}
-	if method == MethodCreate {
-		if limit := h.options.maxCreateBytes(); len(params) > limit {
-			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "create_bytes", Limit: int64(limit)}}
+	done := sync.OnceFunc(h.creates.Done)
+	defer done()
+	return create(func(t *Terminal) error {
+		h.mu.Lock()
+		h.terminals[t] = true
+		h.mu.Unlock()
+		t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
+		done()                                        // Created may call Close
+		if h.options.Created == nil {
+			return nil
 		}
-		var req CreateTerminalRequest
-		if err := req.UnmarshalJSON(params); err != nil {
-			return refusal{err}
-		}
-		req.SessionID = h.toInternalID(req.SessionID)
-		return h.reserveCreateBytes(req, len(params))
-	}
-	if len(params) > maxParamsBytes {
-		return refusal{invalidField("params", fmt.Sprintf("longer than %d bytes", maxParamsBytes))}
-	}
-	session, id, err := parseTerminalParams(params)
-	if err != nil {
-		return refusal{err}
-	}
-	session = h.toInternalID(session)
-	t, err := h.manager.Terminal(session, id)
-	if err == nil && t.Attached() {
-		err = &Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
-	}
-	if method == MethodRelease && (err == nil || t == nil) {
-		return h.prepareRelease(session, id)
-	}
-	if err != nil {
-		return refusal{err}
-	}
-	switch method {
-	case MethodOutput:
-		return poll{t}
-	case MethodKill:
-		e := t.beginKill()
-		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
-	default:
-		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
-	}
+		return callHook("Created", func() { h.options.Created(t) })
+	})
 }
 
-// reserveCreateBytes reserves the memory of a create, and refuses the create if all pending creates would need too
-// much.
-func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
-	const perArg, perVariable = 16, 40 // bytes of each in its slice
-	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
-	limit := maxPendingCreates * min(h.options.maxCreateBytes(), math.MaxInt/maxPendingCreates)
+// untrack forgets a terminal.
+func (h *Handler) untrack(t *Terminal) {
+	h.outputs.Forget(terminalOutput{t})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if size > limit-h.createBytes {
-		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "pending_create_bytes", Limit: int64(limit)}}
-	}
-	h.createBytes += size
-	return start{req, size}
+	delete(h.terminals, t)
 }
 
-func (h *Handler) releaseCreateBytes(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.createBytes -= n
+// toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
+func (h *Handler) toInternalID(id SessionID) SessionID {
+	if id == "" {
+		return ""
+	}
+	return h.options.SessionPrefix + id
 }
 
-func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
-	t, err := h.manager.beginRelease(session, id, EndedByRelease)
-	if err != nil {
-		return refusal{err}
+// toWireError returns an error with the agent's id of the session.
+func (h *Handler) toWireError(err error) error {
+	e, ok := err.(*Error)
+	if !ok || h.options.SessionPrefix == "" {
+		return err
 	}
-	if t == nil { // released before
-		done := new(latch.Latch)
-		done.Set()
-		return await{done, func() (any, error) { return EmptyResponse{}, nil }}
-	}
-	h.outputs.Forget(terminalOutput{t}) // t stays tracked, so that Close waits for it
-	return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
-}
-
-func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
-	t, err := h.tracked(func() (*Terminal, error) { return h.manager.create(ctx, req, nil) })
-	switch {
-	case err == nil:
-		err = h.announce(t)
-	case context.Cause(ctx) == error(ErrClosing):
-		err = &Error{Kind: ErrClosing}
-	}
-	if err != nil {
-		return nil, inOperation("create", req.SessionID, err)
-	}
-	return t, nil
+	onWire := *e
+	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
+	return &onWire
 }

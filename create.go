@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
@@ -25,22 +26,22 @@ import (
 // Shutdown or Close was called. Otherwise, it is ErrInternal, which indicates that a system call failed, an option is
 // invalid (Field is its name), or a function in the options panicked, in which case the panic and its stack are logged.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
-	return m.create(ctx, req.clone(), options)
+	return m.create(ctx, req.clone(), options, func(*Terminal) error { return nil })
 }
 
-func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
+// create is Create. It passes the running terminal to adopt, and releases it if adopt fails.
+func (m *Manager) create(
+	ctx context.Context, req CreateTerminalRequest, options *CommandOptions, adopt func(*Terminal) error,
+) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
-	requestedAt := time.Now()
-	if ctx.Err() != nil {
-		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
-	}
 	if err := options.validate("CommandOptions", m.machine); err != nil {
 		return fail(err)
 	}
 	if !m.beginCreate() {
 		return fail(&Error{Kind: ErrClosing})
 	}
-	defer m.creates.Done()
+	running := sync.OnceFunc(m.creates.Done)
+	defer running()
 	s, err := m.settings(req.SessionID)
 	if err != nil {
 		return fail(err)
@@ -48,32 +49,47 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	ctx, stop := s.whileOpen(ctx, &m.closing)
 	defer stop()
 	own := cmp.Or(options, &CommandOptions{}).clone(m.machine.names())
+	t, err := m.launch(ctx, &s, req, own, func(t *Terminal) error {
+		running() // adopt may call Close
+		return adopt(t)
+	})
+	if err != nil {
+		return fail(orClosed(ctx, err))
+	}
+	return t, nil
+}
+
+// launch resolves a command, decides whether it may run, and starts it.
+func (m *Manager) launch(
+	ctx context.Context, s *settings, req CreateTerminalRequest, own CommandOptions, adopt func(*Terminal) error,
+) (*Terminal, error) {
+	if ctx.Err() != nil {
+		return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
 	command, err := s.resolveWith(ctx, req, own)
 	if err != nil {
-		return fail(orOver(ctx, err))
+		return nil, err
 	}
-	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
-		return fail(err)
+	if err := m.events.full(m.options.maxReservedBytes()); err != nil {
+		return nil, err
 	}
 	id := TerminalID(m.ids.Next(string(req.SessionID)))
-	allowed, err := m.authorizer.authorize(ctx, s, id, req, command)
+	allowed, err := m.authorizer.authorize(ctx, *s, id, req, command)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
-	allowed.decision.Requested = requestedAt
-	err = m.events.recordDecision(ctx, allowed.decision, err)
-	if err != nil {
-		return fail(orOver(ctx, err))
-	}
-	t, err := m.run(ctx, s, id, allowed)
-	if err != nil {
-		err = inOperation("create", req.SessionID, orOver(ctx, err))
-		if t == nil || t.State() == StateFailed { // otherwise the terminal has reported its end
-			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
-		}
+	if err := m.events.recordDecision(ctx, allowed.decision, err); err != nil {
 		return nil, err
 	}
-	return t, nil
+	t, err := m.run(ctx, *s, id, &allowed, adopt)
+	if err == nil {
+		return t, nil
+	}
+	err = inOperation("create", req.SessionID, orClosed(ctx, err))
+	if t == nil || t.State() == StateFailed { // otherwise the terminal has reported its end
+		m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
+	}
+	return nil, err
 }
 
 // beginCreate counts a create. It returns false if the Manager is closing.
@@ -89,11 +105,13 @@ func (m *Manager) beginCreate() bool {
 
 // settings are the options of one create.
 type settings struct {
-	manager  *Options
+	options  *Options // of the Manager
 	machine  machine
+	called   time.Time      // when the create was called
 	commands CommandOptions // merged from the levels so far
 	policy   Policy         // of all levels, or nil
 	roots    []string
+	head     int64 // bytes of the beginning that the request asks for
 	opened   bool
 	closed   *latch.Latch // of the session, if it was opened
 }
@@ -114,13 +132,13 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	if m.options.RequireSessions && (known == nil || !known.opened) {
 		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
 	}
-	s := settings{manager: &m.options, machine: m.machine}
+	s := settings{options: &m.options, machine: m.machine, called: time.Now()}
 	var own SessionOptions
 	if known != nil && known.opened {
 		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
 	}
 	own.Commands.Dir = cmp.Or(append([]string{own.Commands.Dir}, s.roots...)...)
-	s.commands = own.Commands.over(m.options.Commands)
+	s.commands = own.Commands.orElse(m.options.Commands)
 	var all Policies
 	for _, policy := range []Policy{m.options.Policy, own.Policy} {
 		if policy != nil {
@@ -139,7 +157,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 // whileOpen returns the context of a create. It ends with ctx. If the create may wait for a policy, a record or a
 // Runner, it also ends with the session and with the Manager.
 func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
-	if s.policy == nil && s.manager.Record == nil && !s.machine.remote() {
+	if s.policy == nil && s.options.Record == nil && !s.machine.remote() {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -155,19 +173,11 @@ func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ contex
 	}
 }
 
-// orOver returns err, or the end of the session or of the Manager if that has ended ctx.
-func orOver(ctx context.Context, err error) error {
-	if over, ok := context.Cause(ctx).(Kind); ok {
-		return &Error{Kind: over}
-	}
-	return err
-}
-
 // resolveWith resolves the command of a request with the options of Create, and then adds those of Options.CommandsFor.
 // The settings then have the options of all levels.
 func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, own CommandOptions) (located, error) {
 	session := s.commands
-	s.commands = own.over(session)
+	s.commands = own.orElse(session)
 	command, err := s.resolve(ctx, req)
 	if err != nil {
 		return command, err
@@ -176,7 +186,7 @@ func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, o
 	if err != nil {
 		return command, err
 	}
-	s.commands = own.over(chosen.over(session))
+	s.commands = own.orElse(chosen.orElse(session))
 	if s.commands.PTY != nil {
 		command.Env = s.ptyEnv(command, req.Env)
 	}
@@ -186,7 +196,7 @@ func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, o
 // commandsFor calls Options.CommandsFor.
 func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, error) {
 	var chosen *CommandOptions
-	if choose := s.manager.CommandsFor; choose != nil {
+	if choose := s.options.CommandsFor; choose != nil {
 		if err := callHook("CommandsFor", func() { chosen = choose(session, c.clone()) }); err != nil {
 			return CommandOptions{}, err
 		}
@@ -216,21 +226,22 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 // ErrInternal if an option is to blame, and any error of a Runner.
 func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
 	o := &s.commands
-	if _, err := req.headBytes(); err != nil {
+	var err error
+	if s.head, err = req.headBytes(); err != nil {
 		return located{}, err
 	}
 	if err := checkStrings(req); err != nil {
 		return located{}, err
 	}
-	base, err := s.machine.base(ctx)
+	dir, env, err := s.machine.base(ctx)
 	if err != nil {
 		return located{}, err
 	}
-	dir, err := s.machine.dir(cmp.Or(req.Cwd, o.Dir, base.Dir))
+	dir, err = s.machine.dir(cmp.Or(req.Cwd, o.Dir, dir))
 	if err != nil {
 		return located{}, dirError(req, err)
 	}
-	env := orElse(o.Env, base.Env)
+	env = orElse(o.Env, env)
 	c := Command{
 		Args: append([]string{req.Command}, req.Args...),
 		Dir:  dir,
@@ -256,16 +267,16 @@ func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 		name, _, _ := lookup.Cut(variable) // programs prefer these to the size of the terminal
 		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
 	})
-	over := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
+	own := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
 	if !s.commands.PTY.Attended {
-		over = append(over, s.commands.unattended()...)
+		own = append(own, s.commands.unattended()...)
 	}
-	return mergeEnv(lookup.Key, base, c.Dir, over, set)
+	return mergeEnv(lookup.Key, base, c.Dir, own, set)
 }
 
-// mergeEnv is lookup.Merge with variables of the embedder, then those of a request.
-func mergeEnv(names lookup.Names, base []string, dir string, over []string, set []EnvVariable) []string {
-	all := slices.Grow(slices.Clone(over), len(set))
+// mergeEnv is lookup.Merge with the embedder's own variables, then those of a request.
+func mergeEnv(names lookup.Names, base []string, dir string, own []string, set []EnvVariable) []string {
+	all := slices.Grow(slices.Clone(own), len(set))
 	for _, v := range set {
 		all = append(all, v.Name+"="+v.Value)
 	}
@@ -312,10 +323,12 @@ func checkStrings(req CreateTerminalRequest) error {
 }
 
 // run starts an allowed command in a new terminal. With an error it returns the discarded terminal, or nil.
-func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized) (t *Terminal, err error) {
-	req := allowed.proposal.Requested
-	asked, _ := req.headBytes() // was checked
-	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, asked)
+func (m *Manager) run(
+	ctx context.Context, s settings, id TerminalID, allowed *authorized, adopt func(*Terminal) error,
+) (t *Terminal, err error) {
+	req, command := allowed.proposal.Requested, allowed.proposal.Command
+	command.Env = lookup.Mark(command.Env, string(id))
+	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, s.head)
 	t = &Terminal{
 		id:         id,
 		session:    req.SessionID,
@@ -330,18 +343,26 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
 	}
-	if err := t.start(ctx, m.machine, &allowed, s); err != nil {
-		m.discard(t)
-		return t, err
-	}
-	select {
-	case <-m.closing.Done():
+	err = t.start(ctx, m.machine, command, allowed, s)
+	switch {
+	case err != nil:
+	case m.closing.IsSet():
 		err = &Error{Kind: ErrClosing}
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	default:
-		return t, nil
+		err = adopt(t)
 	}
-	m.discard(t)
+	if err != nil {
+		m.discard(t)
+	}
 	return t, err
+}
+
+// orElse returns list, or other if list is nil.
+func orElse[T any](list, other []T) []T {
+	if list != nil {
+		return list
+	}
+	return other
 }

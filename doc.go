@@ -114,5 +114,5 @@
 // compiles but has never been run. On all other systems, a [Runner] is required to run commands.
 //
 // The Manager reaps all processes that it starts. The host may use os/exec and handle SIGCHLD, but it must not ignore
-// SIGCHLD. If the host reaps all of its children, for example by calling wait4(-1), it must set [Options].HostReaps.
+// SIGCHLD or reap children that it did not start, for example by calling wait4(-1).
 package acpterm

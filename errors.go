@@ -3,6 +3,7 @@ package acpterm
 // Errors, and their kinds, which work with errors.Is. handler.go maps kinds to JSON-RPC codes.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,14 +43,12 @@ const (
 	// Error.PIDs lists those that certainly are. Error.Err describes doubts, such as processes exiting after SIGKILL.
 	ErrSurvivors Kind = "survivors"
 	// ErrExitLost is returned if a command has exited but its exit status was lost because another part of the host's
-	// program ignores SIGCHLD or reaps children that it did not start. See Options.HostReaps.
+	// program ignores SIGCHLD or reaps children that it did not start.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is returned if Options.Runner has lost its connection. It is not possible to tell how the
-	// command exited or whether its process tree still exists. Output received up to that point can still be read.
+	// ErrConnectionLost is returned if the connection to what runs the command was lost: Options.Runner has lost it, or
+	// the Handler of an attached terminal was closed before the owner reported the end. It is not possible to tell how
+	// the command exited or whether its process tree still exists. Output received so far can still be read.
 	ErrConnectionLost Kind = "connection_lost"
-	// ErrAgentGone is returned by Wait if the Handler of an attached terminal was closed, usually because the agent has
-	// ended, before the owner reported how the command ended.
-	ErrAgentGone Kind = "agent_gone"
 	// ErrNotCancellable is returned by Kill if the owner of an attached terminal cannot or will not stop the command.
 	// If the owner was asked to stop the command, Error.Err is the error that the owner returned.
 	ErrNotCancellable Kind = "not_cancellable"
@@ -88,8 +87,8 @@ type Error struct {
 
 	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. The quotas are
 	// "terminals" (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals),
-	// "output_bytes" (MaxOutputBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
-	// (HandlerOptions.MaxPending), and "create_bytes" and "pending_create_bytes" (MaxCreateBytes).
+	// "reserved_bytes" (MaxReservedBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
+	// (HandlerOptions.MaxPending), and "create_bytes" and "pending_create_bytes" (LineLimit).
 	Quota string `json:"quota,omitempty"`
 	Limit int64  `json:"limit,omitempty"`
 
@@ -186,4 +185,12 @@ func fieldError(field string, err error) *Error {
 		}
 	}
 	return invalidField(field, lookup.Reason(err))
+}
+
+// orClosed returns err, or the error for the close that has ended ctx: of the session, the Handler or the Manager.
+func orClosed(ctx context.Context, err error) error {
+	if closed, ok := context.Cause(ctx).(Kind); ok {
+		return &Error{Kind: closed}
+	}
+	return err
 }

@@ -209,7 +209,7 @@ func (e *events) full(maxOutput int64) error {
 	}{
 		{"events", int64(n), maxEvents},
 		{"event_bytes", waiting.Bytes, maxEventBytes},
-		{"output_bytes", waiting.Output, maxOutput},
+		{"reserved_bytes", waiting.Output, maxOutput},
 	} {
 		if quota.waiting >= quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit,

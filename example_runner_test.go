@@ -15,7 +15,7 @@ import (
 // remote.
 type echoRunner struct{}
 
-func (echoRunner) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{Dir: "/"}, nil }
+func (echoRunner) Base(context.Context) (dir string, env []string, err error) { return "/", nil, nil }
 
 func (echoRunner) RealDir(_ context.Context, dir string) (string, error) { return dir, nil }
 

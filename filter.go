@@ -13,19 +13,6 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// A SkippedLine is a line sent by the agent that is not a JSON-RPC message.
-type SkippedLine struct {
-	// Text is the line without its newline. A line longer than HandlerOptions.LineLimit is truncated to 64 KiB or, if
-	// that is lower, to LineLimit. Text is only valid until the hook returns.
-	Text []byte
-	// Bytes is the length of the whole line.
-	Bytes int64
-	// Reason describes why the line was skipped. It is phrased to follow the words "the line", as in "is not JSON".
-	Reason string
-	// Code is the code of the error sent in response, either -32700 or -32600, or 0 if no response was sent.
-	Code int64
-}
-
 // Filter wraps the connection to an agent and serves any terminal/* requests on it, including requests to cancel them.
 // All other messages can be read from the returned connection, which can be used with any JSON-RPC library that
 // supports newline-delimited JSON. The comment of this package shows it with jsonrpc2.
@@ -50,8 +37,7 @@ func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.
 		skipped = logSkippedLine
 	}
 	f.lines = wire.NewLines(conn, h.options.lineLimit(), func(text []byte, size int64, fault *wire.Fault) {
-		l := SkippedLine{Text: text, Bytes: size, Reason: fault.Reason, Code: fault.Code}
-		callHook("SkippedLines", func() { skipped(l) })
+		callHook("SkippedLines", func() { skipped(text, size, fault.Reason) })
 	}, invalidMessage)
 	stop := context.AfterFunc(ctx, func() { f.Close() })
 	h.closing.OnSet(func() { stop() })
@@ -116,11 +102,11 @@ func (f *filter) Close() error {
 }
 
 // logSkippedLine is the default of HandlerOptions.SkippedLines. JSON may be a request with a secret.
-func logSkippedLine(l SkippedLine) {
-	attrs := []any{"bytes", l.Bytes}
-	if len(l.Text) > 0 && !bytes.ContainsAny(l.Text[:1], `{["`) {
-		quoted := strconv.QuoteToASCII(string(l.Text[:min(len(l.Text), 120)]))
+func logSkippedLine(text []byte, size int64, reason string) {
+	attrs := []any{"bytes", size}
+	if len(text) > 0 && !bytes.ContainsAny(text[:1], `{["`) {
+		quoted := strconv.QuoteToASCII(string(text[:min(len(text), 120)]))
 		attrs = append(attrs, "text", quoted[1:len(quoted)-1])
 	}
-	slog.Warn("acpterm: skipped a line that "+l.Reason, attrs...)
+	slog.Warn("acpterm: skipped a line that "+reason, attrs...)
 }

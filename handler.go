@@ -10,7 +10,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -131,15 +130,10 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	defer func() { err = h.toWireError(err) }()
 	switch w := h.prepare(method, params).(type) {
-	case refusal:
-		return nil, w.err
+	case known:
+		return w.result, w.err
 	case start:
-		defer h.releaseCreateBytes(w.bytes)
-		t, err := h.create(ctx, w.request)
-		if err != nil {
-			return nil, err
-		}
-		return CreateTerminalResponse{TerminalID: t.id}, nil
+		return h.create(ctx, w, func() error { return nil })
 	case poll:
 		return w.terminal.outputThatFits(), nil
 	case await:
@@ -151,53 +145,6 @@ func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMe
 		}
 	}
 	panic("acpterm: a request without work")
-}
-
-// tracked creates a terminal that Close releases. Close waits for it to return.
-func (h *Handler) tracked(create func() (*Terminal, error)) (*Terminal, error) {
-	h.mu.Lock()
-	closing := h.closing.IsSet()
-	if !closing {
-		h.creates.Add(1)
-	}
-	h.mu.Unlock()
-	if closing {
-		return nil, &Error{Kind: ErrClosing}
-	}
-	defer h.creates.Done()
-	t, err := create()
-	if err == nil {
-		h.track(t)
-	}
-	return t, err
-}
-
-// announce calls HandlerOptions.Created, and releases the terminal if that panics.
-func (h *Handler) announce(t *Terminal) error {
-	if h.options.Created == nil {
-		return nil
-	}
-	err := callHook("Created", func() { h.options.Created(t) })
-	if err != nil {
-		h.manager.discard(t)
-	}
-	return err
-}
-
-// track makes Close release a terminal, until the terminal is gone.
-func (h *Handler) track(t *Terminal) {
-	h.mu.Lock()
-	h.terminals[t] = true
-	h.mu.Unlock()
-	t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
-}
-
-// untrack forgets a terminal.
-func (h *Handler) untrack(t *Terminal) {
-	h.outputs.Forget(terminalOutput{t})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.terminals, t)
 }
 
 // Close cancels pending calls to Create and releases all terminals created through the Handler. It waits for
@@ -215,26 +162,7 @@ func (h *Handler) Close() error {
 	if len(terminals) == 0 {
 		return nil
 	}
-	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
-}
-
-// toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
-func (h *Handler) toInternalID(id SessionID) SessionID {
-	if id == "" {
-		return ""
-	}
-	return h.options.SessionPrefix + id
-}
-
-// toWireError returns an error with the agent's id of the session.
-func (h *Handler) toWireError(err error) error {
-	e, ok := err.(*Error)
-	if !ok || h.options.SessionPrefix == "" {
-		return err
-	}
-	onWire := *e
-	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
-	return &onWire
+	return h.manager.releaseAll(context.Background(), terminals)
 }
 
 // ResponseError converts err to a JSON-RPC error whose data describes err in machine-readable form. A *jsonrpc2.Error

@@ -3,7 +3,6 @@ package acpterm
 // Snapshots of a terminal and of a Manager, to show to a user.
 
 import (
-	"math"
 	"time"
 )
 
@@ -51,14 +50,15 @@ func (t *Terminal) Info() TerminalInfo {
 	b := t.backend
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
 	info.ExitStatus, info.Command = t.exitStatusLocked(), t.command.clone()
-	b.describe(&info)
+	switch {
+	case t.owner != nil:
+		t.owner.describe(&info)
+	case !t.startedAt.IsZero():
+		info.Cgroup = t.ownCgroup()
+	}
 	t.mu.Unlock()
 	info.PID = b.PID()
-	for _, l := range b.Limits() {
-		info.Limits = append(info.Limits, EnforcedLimit{
-			Name: l.Name, Value: int64(min(l.Value, math.MaxInt64)), By: l.By, Tree: l.Tree,
-		})
-	}
+	info.Limits = b.limits()
 	info.Written = t.store.buffer().Written() // after the state: the output is whole then
 	info.OutputByteLimit = t.store.limits().last
 	info.Kept = min(info.Written, info.OutputByteLimit)
@@ -72,7 +72,7 @@ type Stats struct {
 	Terminals, Running int
 	// Sessions is the number of sessions, including unopened and closed ones that still have terminals.
 	Sessions int
-	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxOutputBytes. KeptBytes is the
+	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxReservedBytes. KeptBytes is the
 	// amount of memory actually in use, excluding memory used by released terminals.
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.

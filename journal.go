@@ -1,6 +1,6 @@
 package acpterm
 
-// The journal: a record of each command from before its start until its process tree is gone. The next host finds the
+// The journal: an entry for each command from before its start until its process tree is gone. The next host finds the
 // processes of a dead host in it.
 
 import (
@@ -8,29 +8,29 @@ import (
 	"path/filepath"
 )
 
-// A Journal records commands that may still be running so that they can be found if the host crashes. Its methods may
-// be called concurrently for different terminals. If a method panics, the panic is logged and treated as an error.
+// A Journal has an entry for each command that may still be running so that it can be found if the host crashes. Its
+// methods may be called concurrently for different terminals. If a method panics, the panic is logged and treated as an error.
 type Journal interface {
-	// Begin records a command before it is started and before a Sandbox rewrites it. Its Env is nil, since it may
-	// contain secrets. If Begin returns an error, nothing is started and Create fails with ErrInternal.
+	// Begin adds an entry for a command before it is started and before a Sandbox rewrites it. Its Env is nil, since it
+	// may contain secrets. If Begin returns an error, nothing is started and Create fails with ErrInternal.
 	Begin(info TerminalInfo) error
-	// Started adds the command's PID to the record. It should collect any information it needs about the process and
-	// then call unreaped. If unreaped returns false, the PID may have been reused, and Started must not record
+	// Started adds the command's PID to the entry. It should collect any information it needs about the process and
+	// then call unreaped. If unreaped returns false, the PID may have been reused, and Started must not add
 	// anything. If Started returns an error, the tree is killed and Create returns ErrInternal.
 	Started(id TerminalID, pid int, unreaped func() bool) error
-	// End removes the record, if any, once the process tree has exited. If End fails after a kill, Kill still succeeds,
+	// End removes the entry, if any, once the process tree has exited. If End fails after a kill, Kill still succeeds,
 	// and End is called again when the terminal is released. If it fails again, Release returns ErrInternal.
 	End(id TerminalID) error
 }
 
-// record sets the terminal's journal, which may be nil, and calls its Begin.
-func (t *Terminal) record(j Journal, c Command) error {
+// beginEntry sets the terminal's journal, which may be nil, and calls its Begin.
+func (t *Terminal) beginEntry(j Journal, c Command) error {
 	if t.journal = j; j == nil {
 		return nil
 	}
-	r := t.Info()
-	r.Command, r.Command.Env, r.Cgroup = c.clone(), nil, t.ownCgroup()
-	return t.callJournal("create", "Begin", func() error { return t.journal.Begin(r) })
+	info := t.Info()
+	info.Command, info.Command.Env, info.Cgroup = c.clone(), nil, t.ownCgroup()
+	return t.callJournal("create", "Begin", func() error { return t.journal.Begin(info) })
 }
 
 // ownCgroup is the directory of the command's cgroup, or empty.
@@ -41,8 +41,8 @@ func (t *Terminal) ownCgroup() string {
 	return filepath.Join(t.cgroup, string(t.id))
 }
 
-// forgetRecord calls the journal's End.
-func (t *Terminal) forgetRecord() error {
+// endEntry calls the journal's End.
+func (t *Terminal) endEntry() error {
 	err := t.callJournal("release", "End", func() error { return t.journal.End(t.id) })
 	if err == nil {
 		t.journal = nil

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,10 +24,13 @@ import (
 // localMachine is the local machine. The zero value can look commands up but not start them.
 type localMachine struct{ verifier *pin.Verifier }
 
-func (localMachine) remote() bool                       { return false }
-func (localMachine) names() lookup.Names                { return lookup.Key }
-func (localMachine) base(context.Context) (Base, error) { return Base{Env: lookup.HostEnviron()}, nil }
-func (localMachine) within(path, dir string) bool       { return lookup.Within(path, dir) }
+func (localMachine) remote() bool                 { return false }
+func (localMachine) names() lookup.Names          { return lookup.Key }
+func (localMachine) within(path, dir string) bool { return lookup.Within(path, dir) }
+
+func (localMachine) base(context.Context) (dir string, env []string, err error) {
+	return "", lookup.HostEnviron(), nil
+}
 
 func (localMachine) realDir(_ context.Context, dir string) (string, error) {
 	return lookup.RealDir(dir)
@@ -196,13 +200,17 @@ func (p *pinned) close() {
 }
 
 type localBackend struct {
-	ownCommand
 	*proc.Tree
 	*capture.Reader
-	cgroup string // or empty
 }
 
-func (b localBackend) describe(info *TerminalInfo) { info.Cgroup = b.cgroup }
+func (b localBackend) limits() (limits []EnforcedLimit) {
+	for _, l := range b.Limits() {
+		value := int64(min(l.Value, math.MaxInt64))
+		limits = append(limits, EnforcedLimit{Name: l.Name, Value: value, By: l.By, Tree: l.Tree})
+	}
+	return limits
+}
 
 // start compares the files of the program after the Sandbox and the journal, which may take a while.
 func (m localMachine) start(
@@ -223,7 +231,7 @@ func (m localMachine) start(
 		wrapped.Command = wrapped.Command.withArgs()
 		wrapped.Command.Env = lookup.Mark(lookup.Once(lookup.Key, wrapped.Command.Env), string(t.id))
 	}
-	if err := t.record(s.manager.Journal, c); err != nil {
+	if err := t.beginEntry(s.options.Journal, c); err != nil {
 		return nil, err
 	}
 	if same, err := m.verifier.Unchanged(ctx, allowed.contents); err != nil {
@@ -250,8 +258,7 @@ func (m localMachine) start(
 	if spec.PTY != nil {
 		begin = capture.StartPTY
 	}
-	output := begin(tree.Output(), t.store, &t.busy)
-	return localBackend{Tree: tree, Reader: output, cgroup: t.ownCgroup()}, nil
+	return localBackend{tree, begin(tree.Output(), t.store, &t.busy)}, nil
 }
 
 // spec returns the Spec for internal/proc.
@@ -263,7 +270,7 @@ func (t *Terminal) spec(s settings, c Command, w Wrapped) (spec proc.Spec, err e
 	spec = proc.Spec{
 		Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: string(t.id)},
 		Cgroup: t.cgroup, Limits: limits, Files: w.Files, Contained: w.PIDNamespace,
-		KeepDetached: s.manager.KeepDetached,
+		KeepDetached: s.options.KeepDetached,
 	}
 	if size := t.store.size(); size != nil {
 		spec.PTY = &proc.Size{Columns: uint16(size.Columns), Rows: uint16(size.Rows)}

@@ -1,7 +1,8 @@
 package acpterm
 
 // The seam between a Terminal and its command. A machine looks commands up and starts them: localMachine, or
-// runnerMachine for Options.Runner. A backend is a started command: localBackend, runnerBackend, or attached.
+// runnerMachine for Options.Runner. A backend is a started command: localBackend, runnerBackend, or attached, which is
+// also the owner of its terminal.
 
 import (
 	"context"
@@ -21,7 +22,7 @@ type machine interface {
 	// names compares names of variables.
 	names() lookup.Names
 	// base returns the default directory, which may be empty, and the default environment.
-	base(ctx context.Context) (Base, error)
+	base(ctx context.Context) (dir string, env []string, err error)
 	// dir returns the directory to run in for a requested one, an absolute path or empty.
 	dir(path string) (string, error)
 	// program finds the program c.Args[0] as a start of c would.
@@ -62,58 +63,32 @@ type backend interface {
 	Stop()
 	// Close gives up the rest of the tree.
 	Close()
-
-	// PID returns the PID of the command, or 0. Unreaped reports whether the PID is still the command's.
+	// PID returns the PID of the command, or 0.
 	PID() int
-	Unreaped() bool
-	Limits() []proc.Limit
-	// Write and Resize fail with proc.ErrNoPTY without a PTY.
-	Write(p []byte) (int, error)
-	Resize(size proc.Size) error
-
-	// kill is Terminal.Kill.
-	kill(ctx context.Context, t *Terminal) error
-	// lost returns an error if the state of the tree is not known any more.
-	lost() error
-	// releasing is called at the beginning of a release.
-	releasing()
-	// outputEnds returns a channel that ends Follow when it is closed, in addition to the end of the output; or nil.
-	outputEnds(t *Terminal) <-chan struct{}
-	// ended returns the exit status after the exit, and the cause of the end. Terminal.mu is held.
-	ended(by EndedBy, e proc.Exit) (EndedBy, TerminalExitStatus)
-	// describe adds facts to a snapshot. Terminal.mu is held.
-	describe(info *TerminalInfo)
+	// limits returns the limits in force.
+	limits() []EnforcedLimit
 }
 
-// ownCommand has the methods that all backends of a Manager's own commands share.
-type ownCommand struct{}
-
-func (ownCommand) kill(ctx context.Context, t *Terminal) error { return t.killTree(ctx) }
-func (ownCommand) lost() error                                 { return nil }
-func (ownCommand) releasing()                                  {}
-func (ownCommand) outputEnds(*Terminal) <-chan struct{}        { return nil }
-func (ownCommand) describe(*TerminalInfo)                      {}
-
-func (ownCommand) ended(by EndedBy, e proc.Exit) (EndedBy, TerminalExitStatus) {
-	status := TerminalExitStatus{Meta: by.meta()}
-	status.ExitCode, status.Signal = e.Status()
-	return by, status
+// owner runs the command of an attached terminal.
+type owner interface {
+	// kill is Terminal.Kill.
+	kill(ctx context.Context, t *Terminal) error
+	// releasing is called at the beginning of a release.
+	releasing()
+	// ended returns the cause of the end and the exit status, after the exit. Terminal.mu is held.
+	ended(by EndedBy) (EndedBy, TerminalExitStatus)
+	// describe adds facts to a snapshot. Terminal.mu is held.
+	describe(info *TerminalInfo)
 }
 
 // noProcess has the methods that all backends without a local process share.
 type noProcess struct{}
 
-func (noProcess) PID() int                  { return 0 }
-func (noProcess) Unreaped() bool            { return false }
-func (noProcess) Limits() []proc.Limit      { return nil }
-func (noProcess) Write([]byte) (int, error) { return 0, proc.ErrNoPTY }
-func (noProcess) Resize(proc.Size) error    { return proc.ErrNoPTY }
-func (noProcess) Drain(done func())         { done() } // the output has been written already
+func (noProcess) PID() int                { return 0 }
+func (noProcess) limits() []EnforcedLimit { return nil }
+func (noProcess) Drain(done func())       { done() } // the output has been written already
 
-type notStarted struct {
-	ownCommand
-	noProcess
-}
+type notStarted struct{ noProcess }
 
 func (notStarted) OnExit(func(proc.Exit, error))                      {}
 func (notStarted) Gone() bool                                         { return true }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
@@ -53,7 +52,7 @@ func NewManager(options *Options) (*Manager, error) {
 			return nil, inOperation("new manager", "", err)
 		}
 		m.options = *options
-		m.processes.HostReaps, m.cgroup = options.HostReaps, options.Cgroup
+		m.cgroup = options.Cgroup
 	}
 	m.machine = m.options.machine()
 	m.options.Commands = m.options.Commands.clone(m.machine.names())
@@ -85,7 +84,7 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	}{
 		{"session_terminals", int64(inSession + 1 - sessionLimit), int64(sessionLimit)},
 		{"terminals", int64(m.alive + 1 - m.options.maxTerminals()), int64(m.options.maxTerminals())},
-		{"output_bytes", m.reserved + t.store.room() - m.options.maxOutputBytes(), m.options.maxOutputBytes()},
+		{"reserved_bytes", m.reserved + t.store.room() - m.options.maxReservedBytes(), m.options.maxReservedBytes()},
 	}
 	for _, quota := range quotas {
 		if quota.excess > 0 {
@@ -111,25 +110,17 @@ func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
 	return nil
 }
 
-// beginRelease removes a terminal, begins to end it, and returns it, or nil if it was released before.
-func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*Terminal, error) {
+// beginRelease removes a terminal and begins to end it, unless that was done before.
+func (m *Manager) beginRelease(t *Terminal) {
+	begin := func() {}
 	m.mu.Lock()
-	t := m.terminalLocked(session, id)
-	var begin func()
-	if t != nil {
-		delete(m.sessions[session].terminals, id)
+	if m.terminalLocked(t.session, t.id) == t {
+		delete(m.sessions[t.session].terminals, t.id)
 		m.releasing[t] = true
-		begin = t.prepareRelease(by, m.released)
+		begin = t.prepareRelease(m.released)
 	}
 	m.mu.Unlock()
-	switch {
-	case t != nil:
-		begin()
-		return t, nil
-	case m.ids.Issued(string(session), string(id)):
-		return nil, nil
-	}
-	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+	begin()
 }
 
 // Terminal returns the terminal with the given id. If the terminal does not exist, it returns ErrTerminalNotFound.
@@ -175,11 +166,15 @@ func oldestFirst(sessions ...*session) (all []*Terminal) {
 // it returns ErrSurvivors. If ctx is done before the release is complete, it returns ErrCancelled, but the release
 // continues in the background.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
-	t, err := m.beginRelease(session, id, EndedByRelease)
-	if t == nil {
-		return err
+	t, err := m.Terminal(session, id)
+	switch {
+	case err == nil:
+		m.beginRelease(t)
+		return t.awaitRelease(ctx)
+	case m.ids.Issued(string(session), string(id)): // released before
+		return nil
 	}
-	return t.awaitRelease(ctx)
+	return inOperation("release", session, err)
 }
 
 // released is called at the end of each release.
@@ -195,9 +190,9 @@ func (m *Manager) released(t *Terminal) {
 }
 
 // releaseAll releases terminals concurrently. It also waits for earlier releases of them.
-func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by EndedBy) error {
+func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal) error {
 	for _, t := range terminals {
-		m.beginRelease(t.session, t.id, by)
+		m.beginRelease(t)
 	}
 	var errs []error
 	for _, t := range terminals {
@@ -209,7 +204,7 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // Observe adds a hook, which is called with each subsequent Event. All hooks are called on a single goroutine, in the
 // order they were added. Events are passed to hooks in order, but only after the fact. To record a decision before its
 // command runs, use Options.Record instead. A slow hook only delays other hooks, Close and Shutdown. However, Create
-// returns ErrQuota while 10,000 events, 64 MiB of events, or events holding Options.MaxOutputBytes of output are
+// returns ErrQuota while 10,000 events, 64 MiB of events, or events holding Options.MaxReservedBytes of output are
 // pending. Hooks may retain events but must not modify them. They may call methods of the Manager, including Create,
 // but not Close or Shutdown, since those wait for the hooks to return. If a hook panics, the panic is logged.
 //
@@ -217,21 +212,15 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // hook, but may be called more than once.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped informs the Manager that the host has reaped a child process, and reports whether the child was one of the
-// Manager's commands. If Options.HostReaps is set, Reaped must be called after every call to wait4.
-func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
-	return m.processes.Reaped(pid, status)
-}
-
 // logReaped logs that the host reaps the Manager's children.
 func logReaped() {
 	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring " +
-		"SIGCHLD; how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
+		"SIGCHLD; how a command ended may be lost, and less is found of what it started")
 }
 
 // discard releases a terminal with SIGKILL.
 func (m *Manager) discard(t *Terminal) {
-	m.beginRelease(t.session, t.id, EndedByRelease)
+	m.beginRelease(t)
 	e, _ := t.beginEnd(EndedByRelease)
 	e.forced.Set()
 	<-t.release.done.Done()
@@ -279,7 +268,7 @@ func (m *Manager) beginClose() {
 // leave releases all terminals and waits for everything.
 func (m *Manager) leave() {
 	defer m.closed.Set()
-	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
+	m.closeErr = m.releaseAll(context.Background(), m.Terminals())
 	m.creates.Wait()
 	m.busy.Done()
 	m.busy.Wait()
@@ -294,7 +283,7 @@ func (m *Manager) hurry() {
 	all = slices.AppendSeq(all, maps.Keys(m.releasing))
 	m.mu.Unlock()
 	for _, t := range all {
-		e, _ := t.beginEnd(EndedByClose)
+		e, _ := t.beginEnd(EndedByRelease)
 		e.forced.Set()
 	}
 }

@@ -33,7 +33,8 @@ type CommandOptions struct {
 
 	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form
 	// "NAME=value". They override Env, but not the variables of a request, and are not set if a command has an Attended
-	// PTY. If Unattended is nil, UnattendedVariables is used. To disable this feature, use an empty, non-nil slice.
+	// PTY. By default, PAGER, GIT_PAGER, EDITOR, VISUAL and GIT_EDITOR are cat, and GIT_TERMINAL_PROMPT is 0. To set no
+	// variables, use an empty, non-nil slice.
 	Unattended []string
 
 	// Shell specifies the shell used to run shell lines. If Shell is nil, the system's shell is used (see the Shell
@@ -69,24 +70,20 @@ type CommandOptions struct {
 	// not have a console, the step is skipped without waiting. On a PTY, the only default step closes the console.
 	Escalation []EscalationStep
 
-	// Timeout is the maximum time a command may run before its process tree is terminated. The default is NoTimeout.
+	// Timeout is the maximum time a command may run before its process tree is terminated. By default, or if Timeout is
+	// negative, there is no maximum.
 	Timeout time.Duration
 
 	// OutputByteLimit is the number of bytes of output to keep if a request does not set a limit. The default is 1 MiB.
 	OutputByteLimit int64
-
-	// HeadBytes is the number of bytes to keep from the start of the output, in addition to OutputByteLimit. They are
-	// returned by Terminal.Head and count towards MaxOutputBytes. The default is 0, but a request may ask for more
-	// bytes, up to MaxOutputByteLimit.
-	HeadBytes int64
 
 	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent requests a
 	// lower limit or MaxOutputByteLimit is lower. The default is 64 KiB.
 	FollowBytes int64
 }
 
-// over returns the options with those of the next level where they are zero.
-func (o CommandOptions) over(next CommandOptions) CommandOptions {
+// orElse returns the options with those of the next level where they are zero.
+func (o CommandOptions) orElse(next CommandOptions) CommandOptions {
 	if o.Sandbox == nil {
 		o.Sandbox = next.Sandbox
 	}
@@ -102,7 +99,6 @@ func (o CommandOptions) over(next CommandOptions) CommandOptions {
 		Escalation:      orElse(o.Escalation, next.Escalation),
 		Timeout:         cmp.Or(o.Timeout, next.Timeout),
 		OutputByteLimit: cmp.Or(o.OutputByteLimit, next.OutputByteLimit),
-		HeadBytes:       cmp.Or(o.HeadBytes, next.HeadBytes),
 		FollowBytes:     cmp.Or(o.FollowBytes, next.FollowBytes),
 	}
 }
@@ -142,11 +138,11 @@ type Options struct {
 	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes is the maximum amount of memory, in bytes, that can be reserved for the output of all terminals.
+	// MaxReservedBytes is the maximum amount of memory, in bytes, that can be reserved for the output of all terminals.
 	// If a new terminal would exceed it, Create fails with ErrQuota. Until a terminal is released, it reserves as much
 	// memory as its limit allows, or twice as much plus memory for the screen if it has a PTY, regardless of how much
 	// has been written. The default is 4 GiB, which is enough for 256 terminals with the highest limit.
-	MaxOutputBytes int64
+	MaxReservedBytes int64
 
 	// Cgroup is a cgroup v2 directory in which this process may create other cgroups. If set, each command runs in its
 	// own cgroup, and all processes in it are killed together. The only way for a process to escape is to write to
@@ -161,17 +157,10 @@ type Options struct {
 	// KeepDetached is not supported on Windows or with Cgroup or Runner. By default, all processes are terminated.
 	KeepDetached bool
 
-	// Journal, if non-nil, records each command before it starts and removes the record once a kill, release or timeout
-	// has ended its tree. If the record cannot be written, Create fails; if it cannot be removed, the release fails.
+	// Journal, if non-nil, gets an entry for each command before it starts, which is removed once a kill, release or
+	// timeout has ended its tree. If it cannot be added, Create fails; if it cannot be removed, the release fails.
 	// Several Managers may share a Journal. Package journal provides one that can also clean up after a crashed host.
 	Journal Journal
-
-	// HostReaps indicates that the host reaps all of its children with wait4(-1) and calls Manager.Reaped for each.
-	// This is how the Manager learns the exit status if the kernel does not report it (before Linux 6.15). By default,
-	// this package expects to be the only one reaping the processes it starts. If it is not, this is logged once,
-	// Terminal.Wait returns ErrExitLost if the exit status was lost, and fewer processes of the tree are found. Before
-	// Linux 6.9, a signal can reach the wrong process if the host reaps a command right before the signal is sent.
-	HostReaps bool
 
 	// RequireSessions causes Create to return ErrSessionNotFound if the session has not been opened with OpenSession.
 	RequireSessions bool
@@ -205,7 +194,11 @@ type Options struct {
 }
 
 // unattended are the variables for commands that no user answers.
-func (o *CommandOptions) unattended() []string { return orElse(o.Unattended, UnattendedVariables()) }
+func (o *CommandOptions) unattended() []string {
+	return orElse(o.Unattended, []string{
+		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+	})
+}
 
 func (o *CommandOptions) escalation() []EscalationStep {
 	switch {
@@ -239,14 +232,14 @@ func (o *Options) outputLimits(c *CommandOptions, asked *uint64, head int64) out
 	limit = min(limit, most)
 	return outputLimits{
 		last: limit,
-		head: min(max(c.HeadBytes, head), most),
+		head: min(head, most),
 		kept: max(limit, min(cmp.Or(c.FollowBytes, 64<<10), maxKept)),
 	}
 }
 
 func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
 func (o *Options) maxSessionTerminals() int { return cmp.Or(o.MaxSessionTerminals, 1024) }
-func (o *Options) maxOutputBytes() int64    { return cmp.Or(o.MaxOutputBytes, 4<<30) }
+func (o *Options) maxReservedBytes() int64  { return cmp.Or(o.MaxReservedBytes, 4<<30) }
 
 // validate returns why the options cannot hold, or nil.
 func (o *Options) validate() error {
@@ -255,7 +248,7 @@ func (o *Options) validate() error {
 		value int64
 	}{
 		{"MaxOutputByteLimit", o.MaxOutputByteLimit}, {"MaxTerminals", int64(o.MaxTerminals)},
-		{"MaxSessionTerminals", int64(o.MaxSessionTerminals)}, {"MaxOutputBytes", o.MaxOutputBytes},
+		{"MaxSessionTerminals", int64(o.MaxSessionTerminals)}, {"MaxReservedBytes", o.MaxReservedBytes},
 	} {
 		if number.value < 0 {
 			return optionError("Options."+number.field, "must not be negative")
@@ -294,12 +287,8 @@ func (o *CommandOptions) validate(level string, where machine) error {
 	switch {
 	case o.OutputByteLimit < 0:
 		return optionError(level+".OutputByteLimit", "must not be negative")
-	case o.HeadBytes < 0:
-		return optionError(level+".HeadBytes", "must not be negative")
 	case o.FollowBytes < 0:
 		return optionError(level+".FollowBytes", "must not be negative")
-	case o.Timeout < NoTimeout:
-		return optionError(level+".Timeout", "must not be negative")
 	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
 		return optionError(level+".ShellLines", fmt.Sprintf("is not a ShellMode: %d", o.ShellLines))
 	}
@@ -344,9 +333,6 @@ type SessionOptions struct {
 	MaxTerminals int
 }
 
-// NoTimeout disables CommandOptions.Timeout, allowing the command to run indefinitely.
-const NoTimeout time.Duration = -1
-
 // HandlerOptions configures a Handler. The zero value is ready to use.
 type HandlerOptions struct {
 	// Next handles all messages that Handle does not handle itself, which means everything except terminal/* and
@@ -371,37 +357,30 @@ type HandlerOptions struct {
 
 	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
 	// read into memory. The default is 64 MiB. If LineLimit is negative, all lines are skipped.
+	//
+	// All pending create requests together may use as much memory as LineLimit, for their params and their lists of
+	// arguments and variables, but at least 4 MiB, which is the maximum size of the params of each. A request that
+	// would exceed either maximum fails with -32800 and kind "quota".
 	LineLimit int64
 
 	// SkippedLines is called by Handler.Filter with each line that is not a JSON-RPC message, such as debugging output.
-	// The goroutine reading from the connection blocks until SkippedLines returns. If it panics, the panic is logged
-	// with a stack trace. If nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level
-	// Warn. The bytes are omitted if they look like JSON, since they may be part of a request containing a secret.
-	SkippedLines func(SkippedLine)
+	// text is the line without its newline, which is only valid until SkippedLines returns. If the line is longer than
+	// LineLimit, text is truncated to 64 KiB or, if that is lower, to LineLimit; size is the length of the whole line.
+	// reason follows the words "the line", as in "is not JSON". The goroutine reading from the connection blocks until
+	// SkippedLines returns. If it panics, the panic is logged with a stack trace.
+	//
+	// If nil, slog logs the line's length, the reason and its first 120 bytes, escaped, at level Warn. The bytes are
+	// omitted if they look like JSON, since they may be part of a request containing a secret.
+	SkippedLines func(text []byte, size int64, reason string)
 
 	// MaxPending is the maximum number of pending requests. A request is pending until (approximately) the agent has
 	// read its response. A request beyond the maximum fails with -32800 and kind "quota", and no others are read until
 	// the agent has read that response. The default is 16384. If MaxPending is negative, all requests are refused.
 	MaxPending int
-
-	// MaxCreateBytes is the maximum size of the JSON params of a create request. The default is 4 MiB. All pending
-	// create requests together may use 16 times as much memory, for their params and their lists of arguments and
-	// variables. A request that would exceed either maximum fails with -32800 and kind "quota". If MaxCreateBytes is
-	// negative, all create requests are refused.
-	MaxCreateBytes int
 }
 
-// maxPendingCreates is the number of creates of the maximum size whose memory all pending creates may use.
-const maxPendingCreates = 16
+// maxCreateBytes bounds the params of a create.
+const maxCreateBytes = 4 << 20
 
-func (o *HandlerOptions) lineLimit() int      { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
-func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
-func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
-
-// orElse returns list, or other if list is nil.
-func orElse[T any](list, other []T) []T {
-	if list != nil {
-		return list
-	}
-	return other
-}
+func (o *HandlerOptions) lineLimit() int  { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
+func (o *HandlerOptions) maxPending() int { return cmp.Or(o.MaxPending, 16<<10) }

@@ -51,11 +51,22 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables returns the default for CommandOptions.Unattended, which covers pagers, editors and Git.
-func UnattendedVariables() []string {
-	return []string{
-		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+// console is a backend that may have a PTY.
+type console interface {
+	Write(p []byte) (int, error)
+	Resize(size proc.Size) error
+}
+
+type noConsole struct{}
+
+func (noConsole) Write([]byte) (int, error) { return 0, proc.ErrNoPTY }
+func (noConsole) Resize(proc.Size) error    { return proc.ErrNoPTY }
+
+func (t *Terminal) pty() console {
+	if c, ok := t.behind().(console); ok {
+		return c
 	}
+	return noConsole{}
 }
 
 // HasPTY reports whether the command runs on a PTY.
@@ -70,7 +81,7 @@ func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 // exited, and a system error otherwise.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
-	n, err = t.behind().Write(p)
+	n, err = t.pty().Write(p)
 	if n > 0 {
 		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
 	}
@@ -95,7 +106,7 @@ func (t *Terminal) Resize(columns, rows int) error {
 	}
 	<-t.started.Done()
 	size := TerminalSize{Columns: columns, Rows: rows}
-	if err := t.store.resize(size, t.behind().Resize); err != nil {
+	if err := t.store.resize(size, t.pty().Resize); err != nil {
 		return fail(&Error{Kind: ErrInternal, Err: err})
 	}
 	t.events.emit(&ResizeEvent{Subject: t.subject(), Time: time.Now(), Size: size})

@@ -109,18 +109,18 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head returns the start of the output as valid UTF-8, without splitting characters. It is limited to the greater of
-// CommandOptions.HeadBytes and the number of bytes requested by the agent. The result end is the offset where text
-// ends, as in a Chunk. On a PTY, text is the start of the text returned by Output, and end is an offset in that text.
+// Head returns the start of the output as valid UTF-8, without splitting characters: as many bytes as the request asked
+// for in the "headBytes" of _meta.acpterm (see agent.AskForHead), up to Options.MaxOutputByteLimit. The result end is
+// the offset where text ends, as in a Chunk. On a PTY, text is the start of the text returned by Output, and end is an
+// offset in that text.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked returns the beginning of the output, or nil if the agent has not asked for it.
 func (t *Terminal) headAsked() *outputHead {
-	asked, _ := t.request.headBytes() // was checked
-	if asked == 0 {
+	if t.store.limits().head == 0 {
 		return nil
 	}
-	text, end := t.store.head(min(asked, t.store.limits().head))
+	text, end := t.Head()
 	return &outputHead{Text: text, End: end}
 }
 
@@ -134,7 +134,11 @@ func (t *Terminal) headAsked() *outputHead {
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)
-		ring, ends := t.store.buffer(), t.behind().outputEnds(t)
+		ring := t.store.buffer()
+		var ends <-chan struct{} // nil unless attached: the owner may write more after the end, but need not
+		if t.owner != nil {
+			ends = t.ended.Done()
+		}
 		for ctx.Err() == nil {
 			over := isClosed(ends) // before the read, which then has all
 			e := ring.Read(at, followSize)

@@ -22,18 +22,19 @@ import (
 // tests, and module remote provides one that runs real commands on another machine or in a container. The methods must
 // be safe for concurrent use and must return soon after ctx is done.
 //
-// Commands do not inherit anything from the local machine. Their environment consists of Base.Env (or
+// Commands do not inherit anything from the local machine. Their environment consists of the one of Base (or
 // CommandOptions.Env, if set), CommandOptions.Unattended and the request's variables, with later values taking
-// precedence. The directory defaults to CommandOptions.Dir, then to the first of the session's Roots, and then to
-// Base.Dir.
+// precedence. The directory defaults to CommandOptions.Dir, then to the first of the session's Roots, and then to the
+// one of Base.
 //
 // If a method returns or wraps an *Error, its kind is preserved, except that ErrInvalidParams with Field "cwd" becomes
 // ErrInternal if the request has no cwd, since the agent did not choose the directory. All other errors become
 // ErrInternal. Once ctx is done, however, every error becomes ErrCancelled. A Runner that loses its connection should
 // return ErrConnectionLost.
 type Runner interface {
-	// Base returns the default directory and environment. It is called each time a terminal is created.
-	Base(ctx context.Context) (Base, error)
+	// Base returns the absolute path of the default directory, or an empty dir if the Runner chooses one, and the default
+	// environment, in the form "NAME=value" with each name once. It is called each time a terminal is created.
+	Base(ctx context.Context) (dir string, env []string, err error)
 
 	// RealDir resolves the symbolic links in the absolute path of a directory, for example one of a session's Roots. If
 	// the directory does not exist, or the path is a file, it returns ErrInvalidParams with a Reason.
@@ -50,14 +51,6 @@ type Runner interface {
 
 	// Start starts a command. If ctx is done before Start returns, Start must not leave any processes behind.
 	Start(ctx context.Context, r StartRequest) (Process, error)
-}
-
-// Base holds the default directory and environment for the commands of a Runner.
-type Base struct {
-	// Dir is the absolute path of the working directory. If empty, the Runner chooses a directory.
-	Dir string
-	// Env specifies the environment, in the form "NAME=value". Each name should appear at most once.
-	Env []string
 }
 
 // Found is returned by Runner.LookPath.
@@ -137,13 +130,12 @@ func (runnerMachine) check(level string, o *CommandOptions) error {
 // isAbsAnywhere reports whether a path is absolute on the local machine or on Unix.
 func isAbsAnywhere(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
 
-func (m runnerMachine) base(ctx context.Context) (base Base, err error) {
-	panicked := callHook("Runner's Base", func() { base, err = m.runner.Base(ctx) })
+func (m runnerMachine) base(ctx context.Context) (dir string, env []string, err error) {
+	panicked := callHook("Runner's Base", func() { dir, env, err = m.runner.Base(ctx) })
 	if err = cmp.Or(panicked, err); err != nil {
-		return Base{}, runnerError(ctx, Command{}, "the Runner cannot be reached", err)
+		return "", nil, runnerError(ctx, Command{}, "the Runner cannot be reached", err)
 	}
-	base.Env = lookup.Once(lookup.Exact, base.Env)
-	return base, nil
+	return dir, lookup.Once(lookup.Exact, env), nil
 }
 
 // dir leaves ".." in a path: after a symbolic link it is the parent of the target. program checks the directory.
@@ -295,7 +287,6 @@ func runnerError(ctx context.Context, c Command, reason string, err error) *Erro
 }
 
 type runnerBackend struct {
-	ownCommand
 	noProcess
 	proc.ExitStatus
 	process Process
@@ -318,16 +309,22 @@ func (b *runnerBackend) awaitExit() (_ proc.Exit, err error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns immediately if the state of the tree is not known. See lost for the reason.
+// lostTree is the doubt about a tree whose state is not known any more.
+type lostTree struct{ error }
+
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
-	if isClosed(b.process.Gone()) {
-		return nil, nil
+	if !isClosed(b.process.Gone()) {
+		callHook("Process's Signal", func() { b.process.Signal(sig) })
 	}
-	callHook("Process's Signal", func() { b.process.Signal(sig) })
 	select {
 	case <-b.process.Gone():
-		return nil, nil
 	case <-ctx.Done():
+	}
+	if isClosed(b.process.Gone()) {
+		if err := b.process.Err(); err != nil {
+			return nil, lostTree{err}
+		}
+		return nil, nil
 	}
 	if pid := b.process.PID(); pid != 0 && !b.HasExited() { // after the exit, it may be another process's
 		return []int{pid}, nil
@@ -335,19 +332,7 @@ func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int
 	return nil, errors.New("processes of the tree may be running")
 }
 
-func (b *runnerBackend) lost() error {
-	if !isClosed(b.process.Gone()) {
-		return nil
-	}
-	return b.process.Err()
-}
-
-func (b *runnerBackend) Limits() (limits []proc.Limit) {
-	for _, l := range b.process.Limits() {
-		limits = append(limits, proc.Limit{Name: l.Name, Value: uint64(max(l.Value, 0)), By: l.By, Tree: l.Tree})
-	}
-	return limits
-}
+func (b *runnerBackend) limits() []EnforcedLimit { return slices.Clone(b.process.Limits()) }
 
 func (b *runnerBackend) PID() int { return b.process.PID() }
 func (b *runnerBackend) Close()   { b.SetExit(proc.Exit{}, errUnseen) }
@@ -358,8 +343,5 @@ func (b *runnerBackend) Stop() {
 	callHook("Process's Close", b.process.Close)
 }
 
-// These are the errors of commands whose end was not seen before a release gave them up.
-var (
-	errUnseen    = errors.New("the end of the command was not seen before its tree was closed")
-	errAgentGone = errors.New("the agent is gone, and has not said how its command ended")
-)
+// errUnseen is the error of a command whose end was not seen before a release gave it up.
+var errUnseen = errors.New("the end of the command was not seen before its tree was closed")

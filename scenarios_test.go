@@ -236,7 +236,7 @@ func decodeMessage(text string) (message any, err error) {
 func (s *scenario) play(t *testing.T, serve func(*acpterm.Handler, io.ReadWriteCloser)) error {
 	options, err := decodeOptions(s.decoded)
 	require.NoError(t, err)
-	options.SkippedLines = func(acpterm.SkippedLine) {}
+	options.SkippedLines = func([]byte, int64, string) {}
 	options.Next = restOfClient{}
 	if options.UserIsAway {
 		options.Policy = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {

@@ -110,7 +110,7 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 // ReleaseSession concurrently releases all terminals of a session and waits until they are gone or ctx is done. The
 // errors returned by Release are joined into one.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
-	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
+	return m.releaseAll(ctx, m.SessionTerminals(session))
 }
 
 // sessionLocked returns a session. It adds the session if it is new.

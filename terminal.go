@@ -10,7 +10,6 @@ import (
 
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/life"
-	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -37,17 +36,14 @@ const (
 	EndedByItself EndedBy = "finished"
 	// EndedByKill indicates that the command was terminated by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease indicates that the command was terminated by a release, such as when its connection was closed.
+	// EndedByRelease indicates that the command was terminated by a release, such as when its connection or the Manager
+	// was closed.
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByClose indicates that the command was terminated by Manager.Close or Manager.Shutdown.
-	EndedByClose EndedBy = "closing"
-	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
+	// EndedByLostConnection indicates that the connection to what runs the command was lost, and with it how the command
+	// ended: Options.Runner or, if the terminal is attached, the agent. See ErrConnectionLost.
 	EndedByLostConnection EndedBy = "connection_lost"
-	// EndedByAgentGone indicates that the Handler of an attached terminal was closed, usually because the agent has
-	// ended, and cannot tell how the command ended.
-	EndedByAgentGone EndedBy = "agent_gone"
 )
 
 // meta returns the _meta of an exit status.
@@ -76,6 +72,7 @@ type Terminal struct {
 	created    time.Time
 	escalation []life.Step
 	timeout    time.Duration // or 0
+	owner      owner         // of an attached terminal, or nil
 
 	*shared  // the Manager's
 	store    store
@@ -88,7 +85,7 @@ type Terminal struct {
 	state     State
 	backend   backend // notStarted until the start
 	command   Command // zero until the start
-	journal   Journal // with a record of the command, or nil
+	journal   Journal // with an entry for the command, or nil
 	startedAt time.Time
 	end       end         // of the command
 	ending    *ending     // the last one, or nil
@@ -117,7 +114,6 @@ type end struct {
 }
 
 type release struct {
-	once sync.Once
 	done latch.Latch
 	err  error // once done
 }
@@ -182,20 +178,14 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // is available. Wait does not wait for any other processes started by the command.
 //
 // If ctx is done first, Wait returns ErrCancelled. If the command was never started, Wait returns the error from
-// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal, or ErrAgentGone
-// if the terminal is attached and its Handler was closed. If the exit status was lost, Wait returns ErrExitLost, and if
-// Options.Runner has lost its connection, ErrConnectionLost.
+// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit status
+// was lost, Wait returns ErrExitLost, and if the connection to what runs the command was lost, ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
-	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
+	err := t.await(ctx, &t.ended, "wait")
+	if state := t.State(); err != nil && state != StateEnded && state != StateFailed { // set before ended
 		return TerminalExitStatus{}, err
 	}
 	return t.exitStatus()
-}
-
-// over reports whether the command has ended or failed to start. That is published before ended is set.
-func (t *Terminal) over() bool {
-	state := t.State()
-	return state == StateEnded || state == StateFailed
 }
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
@@ -225,10 +215,8 @@ func (t *Terminal) subject() Subject {
 }
 
 // start starts the command. The terminal is registered already.
-func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized, s settings) error {
+func (t *Terminal) start(ctx context.Context, where machine, command Command, allowed *authorized, s settings) error {
 	defer t.started.Set()
-	command := allowed.proposal.Command
-	command.Env = lookup.Mark(command.Env, string(t.id))
 	started, err := where.start(ctx, t, command, allowed, s)
 	if err != nil {
 		err = inOperation("create", t.session, dirError(t.request, err))
@@ -249,7 +237,8 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	t.mu.Unlock()
 	t.begin(started, startedAt)
 	return t.callJournal("create", "Started", func() error {
-		return t.journal.Started(t.id, started.PID(), started.Unreaped)
+		tree := started.(localBackend) // other commands are not in the journal
+		return t.journal.Started(t.id, tree.PID(), tree.Unreaped)
 	})
 }
 

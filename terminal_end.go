@@ -3,7 +3,6 @@ package acpterm
 // The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -42,11 +41,9 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // If the terminal is attached, Kill does not send any signals. Instead, it asks the owner to stop the command and waits
 // for the owner to report its exit. If the owner cannot be asked or refuses, Kill returns ErrNotCancellable.
 func (t *Terminal) Kill(ctx context.Context) error {
-	return t.behind().kill(ctx, t)
-}
-
-// killTree is Kill for a command of the Manager.
-func (t *Terminal) killTree(ctx context.Context) error {
+	if t.owner != nil {
+		return t.owner.kill(ctx, t)
+	}
 	e := t.beginKill()
 	if err := t.await(ctx, &e.done, "kill"); err != nil {
 		return err
@@ -63,28 +60,26 @@ func (t *Terminal) beginKill() *ending {
 	return e
 }
 
-// prepareRelease is called by the Manager under its lock. begin, to be called without the lock, begins the release and
-// does not block. after is called when the release is complete, before waits for it return.
-func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
-	begin = func() {}
-	t.release.once.Do(func() {
-		e, begun := t.prepareEnd(by)
-		t.busy.Add(1)
-		begin = func() {
-			t.behind().releasing()
-			go func() {
-				defer t.busy.Done()
-				if begun {
-					t.runEnding(e)
-				}
-				t.retire(e)
-				t.reportRelease()
-				after(t)
-				t.release.done.Set()
-			}()
+// prepareRelease is called once, by the Manager under its lock. begin, to be called without the lock, begins the release
+// and does not block. after is called when the release is complete, before waits for it return.
+func (t *Terminal) prepareRelease(after func(*Terminal)) (begin func()) {
+	e, begun := t.prepareEnd(EndedByRelease)
+	t.busy.Add(1)
+	return func() {
+		if t.owner != nil {
+			t.owner.releasing()
 		}
-	})
-	return begin
+		go func() {
+			defer t.busy.Done()
+			if begun {
+				t.runEnding(e)
+			}
+			t.retire(e)
+			t.reportRelease()
+			after(t)
+			t.release.done.Set()
+		}()
+	}
 }
 
 // reportRelease emits the ReleaseEvent, unless the command was not started.
@@ -114,7 +109,7 @@ func (t *Terminal) retire(e *ending) {
 	}
 	t.release.err = e.err
 	if e.err == nil {
-		t.release.err = t.forgetRecord()
+		t.release.err = t.endEntry()
 	}
 	b := t.behind()
 	b.Stop()
@@ -129,8 +124,8 @@ type ending struct {
 	err    error       // once done
 
 	// Under Terminal.mu.
-	over       bool // like done, but set before the EndEvent
-	reportsEnd bool // the command ended before over; the EndEvent has the survivors of this ending
+	finished   bool // like done, but set before the EndEvent
+	reportsEnd bool // the command ended before finished; the EndEvent has the survivors of this ending
 }
 
 // beginEnd begins to end the tree, unless an ending is under way or was successful, or the terminal was released; it
@@ -159,7 +154,7 @@ func (t *Terminal) runEnding(e *ending) {
 	defer e.done.Set()
 	e.err = t.endTree(e)
 	t.mu.Lock()
-	e.over = true
+	e.finished = true
 	reports := e.reportsEnd
 	t.mu.Unlock()
 	if failure, ok := errors.AsType[*Error](e.err); ok && errors.Is(failure, ErrSurvivors) {
@@ -188,9 +183,9 @@ func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
 	b := t.behind()
 	left, doubt := life.End(b, &e.forced, t.escalation...)
-	if err := b.lost(); err != nil {
+	if lost, ok := doubt.(lostTree); ok {
 		<-t.ended.Done() // before a release closes the tree
-		return t.lostTree(err)
+		return t.lostTree(lost.error)
 	}
 	if left != nil || doubt != nil {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: left, Err: doubt}
@@ -203,7 +198,7 @@ func (t *Terminal) endTree(e *ending) error {
 	})
 	<-drained
 	b.Close()
-	t.forgetRecord() // the release tries again and reports an error
+	t.endEntry() // the release tries again and reports an error
 	return nil
 }
 
@@ -227,7 +222,7 @@ func (t *Terminal) expire() {
 
 // exited is called when the command has exited, or when its exit cannot be seen. It drains the output and calls finish.
 func (t *Terminal) exited(e proc.Exit, err error) {
-	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
+	if e.Reaped || errors.Is(err, proc.ErrReaped) {
 		t.reaped.Do(logReaped)
 	}
 	t.behind().Drain(func() {
@@ -243,18 +238,22 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.end.at, t.end.by = time.Now(), EndedByItself
 	ending, reported := t.ending, false
 	if ending != nil {
-		t.end.by, reported = ending.by, !ending.over
+		t.end.by, reported = ending.by, !ending.finished
 		ending.reportsEnd = ending.reportsEnd || reported
 	}
 	t.state = StateEnded
 	switch {
+	case err == nil && t.owner != nil:
+		t.end.by, t.end.status = t.owner.ended(t.end.by)
 	case err == nil:
-		t.end.exit = e
-		t.end.by, t.end.status = t.backend.ended(t.end.by, e)
+		t.end.exit, t.end.status.Meta = e, t.end.by.meta()
+		t.end.status.ExitCode, t.end.status.Signal = e.Status()
 	default:
 		failure := t.endNotSeen(err)
 		t.end.err = failure
-		t.end.by = cmp.Or(endedByKind[failure.Kind], t.end.by)
+		if failure.Kind == ErrConnectionLost {
+			t.end.by = EndedByLostConnection
+		}
 	}
 	if t.timer != nil {
 		t.timer.Stop()
@@ -270,9 +269,6 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.finished.Set()
 }
 
-// endedByKind has the causes of unknown ends.
-var endedByKind = map[Kind]EndedBy{ErrConnectionLost: EndedByLostConnection, ErrAgentGone: EndedByAgentGone}
-
 // endNotSeen returns the error of Wait if the end could not be seen.
 func (t *Terminal) endNotSeen(err error) *Error {
 	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
@@ -281,8 +277,6 @@ func (t *Terminal) endNotSeen(err error) *Error {
 		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
 	case errors.Is(err, proc.ErrReaped):
 		e.Kind = ErrExitLost
-	case err == errAgentGone:
-		e.Kind, e.Reason, e.Err = ErrAgentGone, err.Error(), nil
 	case errors.Is(err, os.ErrClosed):
 		e.Err = errUnseen
 	}

@@ -54,9 +54,7 @@ func Block(p *Process) int {
 }
 
 // Base returns the zero Base. As a result, commands have neither a default directory nor a PATH.
-func (c Commands) Base(context.Context) (acpterm.Base, error) {
-	return acpterm.Base{}, nil
-}
+func (c Commands) Base(context.Context) (dir string, env []string, err error) { return "", nil, nil }
 
 // RealDir returns dir after cleaning it. There are never any symbolic links to resolve.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }

@@ -39,10 +39,10 @@ func (e Enter) sh(ctx context.Context, script string, args ...string) (out strin
 	return string(text), 0, err
 }
 
-func (e Enter) Base(ctx context.Context) (acpterm.Base, error) {
+func (e Enter) Base(ctx context.Context) (dir string, env []string, err error) {
 	out, _, err := e.sh(ctx, `pwd -P; echo "PATH=$PATH"; echo "HOME=$HOME"`)
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	return acpterm.Base{Dir: lines[0], Env: lines[1:]}, err
+	return lines[0], lines[1:], err
 }
 
 func (e Enter) RealDir(ctx context.Context, dir string) (string, error) {

@@ -209,14 +209,14 @@ func (s *runnerTest) path() string {
 	if s.runner == nil {
 		return os.Getenv("PATH")
 	}
-	base, err := s.runner.Base(s.context())
+	_, env, err := s.runner.Base(s.context())
 	s.noError(err)
-	for _, variable := range base.Env {
+	for _, variable := range env {
 		if path, ok := strings.CutPrefix(variable, "PATH="); ok {
 			return path
 		}
 	}
-	s.Fatal("Base.Env has no PATH")
+	s.Fatal("Base has no PATH")
 	return ""
 }
 

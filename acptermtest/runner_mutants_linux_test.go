@@ -30,19 +30,16 @@ var enterGaps = acptermtest.RunnerGaps{
 // mutant is Enter with changes.
 type mutant struct {
 	Enter
-	base    func(acpterm.Base) acpterm.Base
+	env     []string // more variables of Base
 	realDir func(string) (string, error)
 	lookUp  func(acpterm.Command) acpterm.Command
 	start   func(context.Context, *acpterm.StartRequest) context.Context
 	process func(acpterm.Process) acpterm.Process
 }
 
-func (m mutant) Base(ctx context.Context) (acpterm.Base, error) {
-	base, err := m.Enter.Base(ctx)
-	if m.base != nil {
-		base = m.base(base)
-	}
-	return base, err
+func (m mutant) Base(ctx context.Context) (string, []string, error) {
+	dir, env, err := m.Enter.Base(ctx)
+	return dir, append(env, m.env...), err
 }
 
 func (m mutant) RealDir(ctx context.Context, dir string) (string, error) {
@@ -146,10 +143,7 @@ func mutants() map[string]mutant {
 	var first sync.Once
 	var shared io.WriteCloser
 	return map[string]mutant{
-		"Base": {Enter: here, base: func(b acpterm.Base) acpterm.Base {
-			b.Env = append(b.Env, "HOME=/elsewhere")
-			return b
-		}},
+		"Base":        {Enter: here, env: []string{"HOME=/elsewhere"}},
 		"Directories": {Enter: here, realDir: func(dir string) (string, error) { return dir, nil }},
 		"Programs": {Enter: here, lookUp: func(c acpterm.Command) acpterm.Command {
 			c.Env = append(slices.Clone(c.Env), "PATH="+os.Getenv("PATH"))

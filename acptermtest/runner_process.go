@@ -46,12 +46,12 @@ func (r *recorder) state() (text string, closed bool) {
 // startRequest returns a request to start a line of sh, without a Manager.
 func (s *runnerTest) startRequest(output *recorder, line string, args ...string) acpterm.StartRequest {
 	s.Helper()
-	base, err := s.runner.Base(s.context())
+	dir, env, err := s.runner.Base(s.context())
 	s.noError(err)
 	id := acpterm.TerminalID("term_" + fmt.Sprintf("%026d", time.Now().UnixNano()))
 	c := acpterm.Command{
 		Args: append([]string{"sh", "-c", line, "sh"}, args...),
-		Env:  append(slices.Clone(base.Env), "ACPTERM_TERMINAL="+string(id)), Dir: base.Dir,
+		Env:  append(slices.Clone(env), "ACPTERM_TERMINAL="+string(id)), Dir: dir,
 	}
 	found, err := s.runner.LookPath(s.context(), c)
 	s.noError(err)

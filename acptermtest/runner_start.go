@@ -19,21 +19,21 @@ func testBase(s *runnerTest) {
 	if s.runner == nil {
 		s.Skip("the local system has no Base")
 	}
-	base, err := s.runner.Base(s.context())
+	dir, env, err := s.runner.Base(s.context())
 	s.noError(err)
 	seen := make(map[string]bool)
-	for _, variable := range base.Env {
+	for _, variable := range env {
 		name, _, found := strings.Cut(variable, "=")
 		if !found || name == "" || seen[name] {
-			s.Errorf("Base.Env: %q is not a variable, or not the first of its name", name)
+			s.Errorf("Base: %q is not a variable, or not the first of its name", name)
 		}
 		seen[name] = true
 	}
 	s.path()
-	if base.Dir == "" {
+	if dir == "" {
 		return
 	}
-	real, err := s.runner.RealDir(s.context(), base.Dir)
+	real, err := s.runner.RealDir(s.context(), dir)
 	s.noError(err)
 	equal(s, "pwd -P of a command without a directory", s.tool("pwd -P"), real)
 }

@@ -102,8 +102,7 @@ const (
 // On Unix, the agent becomes a session leader, in addition to having any attributes set in cmd.SysProcAttr. Close uses
 // a mark in the agent's environment to find any processes that left the session. On Windows, the agent runs in a job
 // object. If the host dies, the agent will see the end of its standard input and, on Windows, will also be terminated.
-// Note that agents are not supported by Manager.Reaped: if the host reaps every child, Wait returns ErrExitLost on
-// versions of Linux before 6.15.
+// If the host reaps every child, which it must not do, Wait returns ErrExitLost on versions of Linux before 6.15.
 //
 // ctx applies only to the call. The agent itself runs until Close is called. However, if cmd was created by
 // exec.CommandContext and its context is done, the agent's process is killed, as in os/exec, and any remaining

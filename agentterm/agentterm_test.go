@@ -617,7 +617,7 @@ func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
 // A create that is refused anyway releases nothing, and one that needs room releases no more than that.
 func TestEndedOwnedTerminalsStayIfTheyMakeNoRoom(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
-		MaxTerminals: 6, MaxSessionTerminals: 5, MaxOutputBytes: 3500, Commands: acpterm.CommandOptions{FollowBytes: 1},
+		MaxTerminals: 6, MaxSessionTerminals: 5, MaxReservedBytes: 3500, Commands: acpterm.CommandOptions{FollowBytes: 1},
 	})
 	h, _ := shown(m, acpterm.HandlerOptions{})
 	request := func(session acpterm.SessionID, limit uint64) error {
@@ -654,7 +654,7 @@ func TestEndedOwnedTerminalsStayIfTheyMakeNoRoom(t *testing.T) {
 	}
 	quota(request("full", 1), "session_terminals")
 	require.Equal(t, all, left(), "no other session's terminal makes room in this one")
-	quota(request("big", 3001), "output_bytes")
+	quota(request("big", 3001), "reserved_bytes")
 	require.Equal(t, all, left(), "all together would not make room")
 	require.NoError(t, request("small", 1500)) // 500 bytes too many
 	require.Equal(t, all[1:], left(), "the oldest")
@@ -753,10 +753,10 @@ func TestAnAgentThatEndsBeforeItsCommand(t *testing.T) {
 	}{
 		"the agent ends": {func(_ *acpterm.Manager, _ *acpterm.Handler, agentEnd io.Closer) error {
 			return agentEnd.Close()
-		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
+		}, acpterm.ErrConnectionLost, acpterm.EndedByLostConnection},
 		"its Handler is closed": {func(_ *acpterm.Manager, h *acpterm.Handler, _ io.Closer) error {
 			return h.Close()
-		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
+		}, acpterm.ErrConnectionLost, acpterm.EndedByLostConnection},
 		"the host releases the terminal": {func(m *acpterm.Manager, _ *acpterm.Handler, _ io.Closer) error {
 			return m.Release(context.Background(), "s", "t1")
 		}, acpterm.ErrInternal, acpterm.EndedByRelease},

@@ -129,12 +129,14 @@ func FuzzExcerpt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, output string, offset, size int) {
 		options := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print(output, 0)}}
 		if size%2 != 0 { // lose something
-			options.Commands = acpterm.CommandOptions{OutputByteLimit: 300, FollowBytes: 300, HeadBytes: 100}
+			options.Commands = acpterm.CommandOptions{OutputByteLimit: 300, FollowBytes: 300}
 		}
 		m, err := acpterm.NewManager(&options)
 		require.NoError(t, err)
 		defer m.Close()
-		terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)
+		terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+			SessionID: "s", Command: "x", Meta: acpterm.Meta{limitsName: []byte(`{"headBytes":100}`)},
+		}, nil)
 		require.NoError(t, err)
 		<-terminal.Done()
 		limit := minText + max(size, -size)%minText

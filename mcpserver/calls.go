@@ -49,7 +49,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 }
 
 // request returns the request for a call of run. Its Meta has the description and the trace context of the call, and
-// asks for the beginning of the output. If the options keep more of it, they win.
+// asks for the beginning of the output.
 func (c *session) request(req *mcp.CallToolRequest, in runInput) acpterm.CreateTerminalRequest {
 	r := acpterm.CreateTerminalRequest{
 		SessionID: c.id, Command: in.Command, Args: in.Args, Cwd: c.cwd(in.Cwd),

@@ -40,7 +40,7 @@ func nextStep(err error) string {
 	case errors.Is(err, acpterm.ErrCommandNotFound), errors.Is(err, acpterm.ErrNotExecutable):
 		return "Check the name of the program, or pass a path. For a shell line, leave out args."
 	case errors.Is(err, acpterm.ErrQuota) && e != nil && (e.Quota == "terminals" || e.Quota == "session_terminals" ||
-		e.Quota == "output_bytes"):
+		e.Quota == "reserved_bytes"):
 		return "Release the commands that you no longer need: call release with the id \"ended\" for all that have " +
 			"ended and for what they left running, or see list. Then try again."
 	case errors.Is(err, acpterm.ErrQuota):

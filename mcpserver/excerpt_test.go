@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
 )
 
 func TestLongOutputShowsHeadAndTailAndMarksTheCut(t *testing.T) {
@@ -119,17 +118,6 @@ func TestBeginningWithInvalidBytesIsKept(t *testing.T) {
 	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": 8})
 	require.True(t, strings.HasPrefix(p.Output, "1\n2\n"), p.Output)
 	require.Equal(t, r.LostBytes, p.LostBytes)
-}
-
-// The Manager keeps more of the beginning than the excerpts need.
-func TestOptionsOfTheManagerKeepMore(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 32 << 10}})
-	server := New(m, nil)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	s := connect(t, server, nil)
-	call[commandResult](t, s, "run", object{"command": "seq 1 20000"})
-	_, end := m.Terminals()[0].Head()
-	require.EqualValues(t, 32<<10, end)
 }
 
 func TestCharactersAndSequencesSplitAcrossReadsStayWhole(t *testing.T) {

@@ -134,7 +134,7 @@ func TestSpansOfAllEnds(t *testing.T) {
 		"timeout": {child: []string{"sleep"}, failed: "timed_out", own: acpterm.CommandOptions{
 			Timeout: time.Millisecond,
 		}},
-		"close": {child: []string{"sleep"}, failed: "closing",
+		"close": {child: []string{"sleep"}, failed: "released",
 			end: func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,9 +117,10 @@ func TestBootstrapCopies(t *testing.T) {
 			for range 2 {
 				r := newRunner(t, options)
 				require.NoError(t, r.Connect(testContext(t)))
-				base, err := r.Base(testContext(t))
+				dir, env, err := r.Base(testContext(t))
 				require.NoError(t, err)
-				require.Equal(t, acpterm.Base{Dir: "/", Env: []string{"A=b"}}, base)
+				require.Equal(t, "/", dir)
+				require.Equal(t, []string{"A=b"}, env)
 				require.NoError(t, r.Close())
 			}
 			require.Equal(t, 1, copies)

@@ -115,9 +115,9 @@ func TestManager(t *testing.T) {
 	home := t.TempDir()
 	far.Env = append(far.Env, "HOME="+home+"//") // an unclean path
 	m, r := newFarManager(t, far, far)
-	base, err := r.Base(testContext(t))
+	dir, _, err := r.Base(testContext(t))
 	require.NoError(t, err)
-	require.Equal(t, home, base.Dir)
+	require.Equal(t, home, dir)
 	terminal := create(t, m, "env; pwd; sleep 100 & exit 4")
 	status, err := terminal.Wait(testContext(t))
 	require.NoError(t, err)

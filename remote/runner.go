@@ -173,12 +173,12 @@ func (r *Runner) await(before *link) error {
 }
 
 // Base returns the helper's directory and environment.
-func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
+func (r *Runner) Base(ctx context.Context) (dir string, env []string, err error) {
 	c, err := r.connect(ctx)
 	if err != nil {
-		return acpterm.Base{}, err
+		return "", nil, err
 	}
-	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
+	return string(c.hello.Dir), frame.Strings(c.hello.Env), nil
 }
 
 // RealDir resolves all symbolic links in the given directory on the remote side.

@@ -145,7 +145,7 @@ func run(
 	pty := o.PTY
 	pty.Attended = true
 	t, err = p.manager.Create(ctx, l.request, &acpterm.CommandOptions{
-		PTY: &pty, Timeout: acpterm.NoTimeout, ShellLines: acpterm.ShellNever,
+		PTY: &pty, Timeout: -1, ShellLines: acpterm.ShellNever,
 	})
 	if err != nil {
 		return nil, err

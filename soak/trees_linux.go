@@ -352,7 +352,7 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 		to.Close()
 		return nil, nil, nil, err
 	}
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}})
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{SkippedLines: func([]byte, int64, string) {}})
 	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
 	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), h, unlogged)

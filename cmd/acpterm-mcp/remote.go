@@ -49,7 +49,7 @@ func connect(ctx context.Context, opts *options) (*farSide, error) {
 
 // findRoots makes the roots absolute. Relative ones are below the remote home directory, which is the default.
 func (f *farSide) findRoots(ctx context.Context, opts *options) error {
-	base, err := f.Base(ctx)
+	home, _, err := f.Base(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (f *farSide) findRoots(ctx context.Context, opts *options) error {
 	}
 	for i, root := range opts.roots {
 		if !path.IsAbs(root) {
-			root = path.Join(base.Dir, root)
+			root = path.Join(home, root)
 		}
 		if opts.roots[i], err = f.RealDir(ctx, root); err != nil {
 			return fmt.Errorf("-root %s: %w", root, err)

@@ -106,9 +106,9 @@ func (s *screen) printError(line string) {
 }
 
 // printSkipped prints a line from the agent that is not a message.
-func (s *screen) printSkipped(l acpterm.SkippedLine) {
-	text := display.Quote(string(l.Text[:min(len(l.Text), mostShown)]), mostShown/6)
-	s.printTo(s.errors, "acpterm: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", l.Reason, text))
+func (s *screen) printSkipped(line []byte, _ int64, reason string) {
+	text := display.Quote(string(line[:min(len(line), mostShown)]), mostShown/6)
+	s.printTo(s.errors, "acpterm: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", reason, text))
 }
 
 // clientLog prints log records about an agent, for example that it writes more to standard error than can be printed.

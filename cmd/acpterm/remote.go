@@ -203,15 +203,15 @@ func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelp
 // findDirectories replaces the directories in opts with remote ones. Relative paths are below the remote home
 // directory.
 func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
-	base, err := f.Base(ctx)
+	home, env, err := f.Base(ctx)
 	if err != nil {
 		return err
 	}
 	err = opts.findDirectories(func(dir string) (string, error) {
 		if !path.IsAbs(dir) {
-			dir = path.Join(base.Dir, dir)
+			dir = path.Join(home, dir)
 		}
-		_, err := f.LookPath(ctx, acpterm.Command{Args: []string{"sh"}, Dir: dir, Env: base.Env})
+		_, err := f.LookPath(ctx, acpterm.Command{Args: []string{"sh"}, Dir: dir, Env: env})
 		switch {
 		case errors.Is(err, acpterm.ErrInvalidParams):
 			return "", fmt.Errorf("%s is not a directory where commands run", dir)

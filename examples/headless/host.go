@@ -78,7 +78,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 
 		MaxTerminals:       16,
 		MaxOutputByteLimit: 1 << 20,
-		MaxOutputBytes:     8 << 20,
+		MaxReservedBytes:   8 << 20,
 
 		Journal: journal.Dir(records),
 		Record:  h.audit.Record,

@@ -105,7 +105,7 @@ func (h *host) runTurn(
 ) (stopReason string, err error) {
 	var session struct{ SessionID acpterm.SessionID }
 	var notOpened error
-	limits := &acpterm.HandlerOptions{LineLimit: 8 << 20, MaxPending: 256, MaxCreateBytes: 256 << 10}
+	limits := &acpterm.HandlerOptions{LineLimit: 8 << 20, MaxPending: 256}
 	handler := acpterm.NewHandler(manager, limits)
 	rest := jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, agent))
 	// The session must be open before the next message after the agent's answer to session/new is read.

@@ -12,9 +12,10 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
-	"github.com/stretchr/testify/require"
 )
 
 func TestHandlerWithoutAManager(t *testing.T) {
@@ -42,7 +43,7 @@ func TestNegativeLimits(t *testing.T) {
 	skipped := 0
 	conn := &hosttest.BytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
 	all, err := io.ReadAll(hosttest.Rest(t, conn, &acpterm.HandlerOptions{
-		LineLimit: -1, SkippedLines: func(acpterm.SkippedLine) { skipped++ },
+		LineLimit: -1, SkippedLines: func([]byte, int64, string) { skipped++ },
 	}))
 	require.NoError(t, err)
 	require.Empty(t, all)
@@ -51,10 +52,7 @@ func TestNegativeLimits(t *testing.T) {
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodOutput, hosttest.Of("none")))
 	p.Refused("pending_requests", -1)
-	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
-	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
-	p.Refused("create_bytes", -1)
-	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: math.MaxInt})
+	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{LineLimit: math.MaxInt64})
 	require.Nil(t, p.Ask(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")).Error)
 }
 

@@ -62,7 +62,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 	hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	require.NoError(t, m.Close())
 	require.Len(t, events, 6, "Close has returned before the hook had the last of four releases")
-	require.Equal(t, acpterm.EndedByClose, hosttest.Ended(t, events).EndedBy)
+	require.Equal(t, acpterm.EndedByRelease, hosttest.Ended(t, events).EndedBy)
 }
 
 // A hook that does not return blocks no terminal, and one that panics loses only its own event.
@@ -206,8 +206,8 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 func TestEventsAreBoundedInOutput(t *testing.T) {
 	hook, called, free := heldHook()
 	m := hosttest.NewManager(t, &acpterm.Options{
-		MaxOutputBytes: 10 << 20,
-		Runner:         acptermtest.Commands{"x": acptermtest.Print("", 0)},
+		MaxReservedBytes: 10 << 20,
+		Runner:           acptermtest.Commands{"x": acptermtest.Print("", 0)},
 	}, hook)
 	defer free()
 	var err error
@@ -219,7 +219,7 @@ func TestEventsAreBoundedInOutput(t *testing.T) {
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		}
 	}
-	overQuota(t, err, "output_bytes", 10<<20)
+	overQuota(t, err, "reserved_bytes", 10<<20)
 }
 
 func heapInUse() int64 {

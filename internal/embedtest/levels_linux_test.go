@@ -138,7 +138,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 		},
 		"Timeout": {
 			values: [4]acpterm.CommandOptions{
-				{Timeout: time.Hour}, {Timeout: time.Millisecond}, {Timeout: acpterm.NoTimeout}, {Timeout: time.Millisecond},
+				{Timeout: time.Hour}, {Timeout: time.Millisecond}, {Timeout: -1}, {Timeout: time.Millisecond},
 			},
 			late: true, request: shell("read x; sleep 0.1; exit 1"),
 			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
@@ -155,20 +155,6 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			late: true,
 			shows: func(_ *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
 				return term.Info().OutputByteLimit
-			},
-			wants: numbers,
-		},
-		"HeadBytes": {
-			values: four(func(i int) acpterm.CommandOptions {
-				return acpterm.CommandOptions{
-					HeadBytes: int64(101 + i),
-				}
-			}),
-			late: true, request: shell("yes | head -n 1000"),
-			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
-				hosttest.AwaitExit(t, term)
-				_, end := term.Head()
-				return end
 			},
 			wants: numbers,
 		},

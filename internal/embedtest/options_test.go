@@ -36,10 +36,8 @@ var (
 		"Options.MaxOutputByteLimit":       {MaxOutputByteLimit: -1},
 		"Options.MaxTerminals":             {MaxTerminals: -1},
 		"Options.MaxSessionTerminals":      {MaxSessionTerminals: -1},
-		"Options.MaxOutputBytes":           {MaxOutputBytes: -1},
+		"Options.MaxReservedBytes":         {MaxReservedBytes: -1},
 		"Options.Commands.FollowBytes":     {Commands: acpterm.CommandOptions{FollowBytes: -1}},
-		"Options.Commands.HeadBytes":       {Commands: acpterm.CommandOptions{HeadBytes: -1}},
-		"Options.Commands.Timeout":         {Commands: acpterm.CommandOptions{Timeout: -2}},
 		"Options.Commands.Dir":             {Commands: acpterm.CommandOptions{Dir: "relative"}},
 		"Options.Commands.ShellLines":      {Commands: acpterm.CommandOptions{ShellLines: 9}},
 		"Options.Commands.Shell":           {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
@@ -59,15 +57,13 @@ var (
 		"Options.Cgroup":       {Runner: runnerStub{}, Cgroup: "/sys/fs/cgroup/x"},
 	}
 	badSessionOptions = map[string]acpterm.SessionOptions{
-		"SessionOptions.Commands.Timeout": {Commands: acpterm.CommandOptions{Timeout: -2}},
-		"SessionOptions.MaxTerminals":     {MaxTerminals: -1},
-		"SessionOptions.Commands.Dir":     {Commands: acpterm.CommandOptions{Dir: "relative"}},
-		"SessionOptions.Commands.Shell":   {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
-		"SessionOptions.Roots[0]":         {Roots: []string{"relative"}},
-		"SessionOptions.Roots[1]":         {Roots: []string{os.TempDir(), filepath.Join(os.TempDir(), "acpterm-no-such-root")}},
+		"SessionOptions.MaxTerminals":   {MaxTerminals: -1},
+		"SessionOptions.Commands.Dir":   {Commands: acpterm.CommandOptions{Dir: "relative"}},
+		"SessionOptions.Commands.Shell": {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
+		"SessionOptions.Roots[0]":       {Roots: []string{"relative"}},
+		"SessionOptions.Roots[1]":       {Roots: []string{os.TempDir(), filepath.Join(os.TempDir(), "acpterm-no-such-root")}},
 	}
 	badCommandOptions = map[string]acpterm.CommandOptions{
-		"CommandOptions.Timeout":       {Timeout: -2},
 		"CommandOptions.Escalation[0]": {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
 		"CommandOptions.PTY":           {PTY: badPTY()},
 	}
@@ -142,7 +138,6 @@ func TestCommandOptionsThatCannotHold(t *testing.T) {
 func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
 	for field, options := range map[string]acpterm.CommandOptions{
 		"Options.CommandsFor.PTY":        {PTY: badPTY()},
-		"Options.CommandsFor.Timeout":    {Timeout: -2},
 		"Options.CommandsFor.Dir":        {Dir: "/"},
 		"Options.CommandsFor.Env":        {Env: []string{}},
 		"Options.CommandsFor.Unattended": {Unattended: []string{}},
@@ -174,7 +169,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	})
 	good := []string{
 		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Record", "Options.Journal",
-		"Options.Runner", "Options.RequireSessions", "Options.HostReaps", "SessionOptions.Commands",
+		"Options.Runner", "Options.RequireSessions", "SessionOptions.Commands", "CommandOptions.Timeout",
 		"SessionOptions.Policy", "CommandOptions.Env", "CommandOptions.Unattended",
 	}
 	for _, options := range []any{acpterm.Options{}, acpterm.SessionOptions{}, acpterm.CommandOptions{}} {
@@ -185,7 +180,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	}
 	m := hosttest.NewManager(t, nil)
 	for _, n := range []int{-1, 0, 1} {
-		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPending: n, MaxCreateBytes: n})
+		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPending: n, LineLimit: int64(n)})
 		require.NoError(t, h.Close())
 	}
 }

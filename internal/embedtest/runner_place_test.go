@@ -26,9 +26,9 @@ type placeStub struct {
 	closed   atomic.Int32 // calls of the process's Close
 }
 
-func (s *placeStub) Base(context.Context) (acpterm.Base, error) {
-	env := []string{"PATH=/far/bin", "Path=/x", "http_proxy=a", "HTTP_PROXY=b", "PWD=/old", "HOME=/home/far"}
-	return acpterm.Base{Dir: "/home/far", Env: env}, nil
+func (s *placeStub) Base(context.Context) (dir string, env []string, err error) {
+	env = []string{"PATH=/far/bin", "Path=/x", "http_proxy=a", "HTTP_PROXY=b", "PWD=/old", "HOME=/home/far"}
+	return "/home/far", env, nil
 }
 
 func (s *placeStub) real(path string) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,7 +34,7 @@ type runnerStub struct {
 	pid   int
 }
 
-func (s runnerStub) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{}, nil }
+func (s runnerStub) Base(context.Context) (string, []string, error) { return "", nil, nil }
 
 func (s runnerStub) RealDir(_ context.Context, dir string) (string, error) { return dir, nil }
 
@@ -368,7 +369,7 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 			require.NoError(t, m.OpenSession("s", &c.session))
 			c.request.SessionID, c.request.Command = "s", "x"
 			term := hosttest.Create(t, m, c.request)
-			env := append(acpterm.UnattendedVariables(), c.env...)
+			env := append(terminaltest.Unattended(), c.env...)
 			if strings.HasPrefix(c.dir, "/") {
 				env = append(env, "PWD="+c.dir)
 			}

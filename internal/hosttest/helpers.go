@@ -13,8 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
 )
 
 func EndedBy(by acpterm.EndedBy) acpterm.Meta {
@@ -67,7 +68,7 @@ func RequireOptionRefused(t *testing.T, err error, op, field string) {
 
 // Quietly returns options that keep skipped lines out of the log.
 func Quietly() *acpterm.HandlerOptions {
-	return &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}}
+	return &acpterm.HandlerOptions{SkippedLines: func([]byte, int64, string) {}}
 }
 
 // Rest returns the rest of a connection that a Handler without a Manager serves.

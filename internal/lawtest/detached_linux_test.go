@@ -13,8 +13,9 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
-	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
 )
 
 // Each line starts one process that the shell does not wait for, and prints its number.
@@ -87,7 +88,6 @@ func awaitNoOutput(t *testing.T, pid int) {
 func TestKeepDetachedAfterTheHostReaped(t *testing.T) {
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
 		KeepDetached: true,
-		HostReaps:    true,
 		Commands:     acpterm.CommandOptions{Escalation: quickly},
 	}))
 	term := hosttest.Create(t, m, shellRequest(`trap "" TERM; sleep 300 <&- >&- 2>&- & echo $!`))
@@ -96,10 +96,8 @@ func TestKeepDetachedAfterTheHostReaped(t *testing.T) {
 	started := hosttest.StartTime(pid)
 	require.NotEmpty(t, started)
 	leader := term.Info().PID
-	var status syscall.WaitStatus
-	_, err := syscall.Wait4(leader, &status, 0, nil)
+	_, err := syscall.Wait4(leader, nil, 0, nil)
 	require.NoError(t, err)
-	m.Reaped(leader, status)
 	require.NoError(t, term.Kill(t.Context()))
 	require.NotEqual(t, started, hosttest.StartTime(pid), "it runs")
 	require.NoError(t, m.Close())

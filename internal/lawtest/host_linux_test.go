@@ -26,12 +26,13 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
-	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // hostReport is the final report of a host that takes away children.
@@ -42,7 +43,7 @@ type hostReport struct {
 	Logged  int      // lines in the log
 }
 
-// hostThatReaps is the child that takes away its own children: ignore, reap or hand-over. "old" simulates a kernel that
+// hostThatReaps is the child that takes away its own children: ignore or reap. "old" simulates a kernel that
 // does not report the exit of a reaped process. It prints "take PID" after each command has ended, and continues after
 // reading a line.
 func hostThatReaps(args []string) {
@@ -55,16 +56,13 @@ func hostThatReaps(args []string) {
 	var log bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
-		HostReaps: how == "hand-over",
-		Commands:  acpterm.CommandOptions{Escalation: quickly},
+		Commands: acpterm.CommandOptions{Escalation: quickly},
 	}))
 	switch how {
 	case "ignore":
 		signal.Ignore(syscall.SIGCHLD)
 	case "reap":
-		go reapAll(func(int, syscall.WaitStatus) bool { return false })
-	case "hand-over":
-		go reapAll(m.Reaped)
+		go reapAll()
 	}
 	var report hostReport
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -116,7 +114,7 @@ func hostThatReapsAgents(args []string) {
 			panic(err)
 		}
 	}
-	go reapAll(func(int, syscall.WaitStatus) bool { return false })
+	go reapAll()
 	cmd := exec.Command(hosttest.Executable(), hosttest.ChildArgs("echo-with", "sleep-silently")[1:]...)
 	a, err := agentproc.Start(context.Background(), cmd, nil)
 	if err != nil {
@@ -128,15 +126,10 @@ func hostThatReapsAgents(args []string) {
 }
 
 // reapAll reaps every child of this process, including those of other parts of the program.
-func reapAll(reaped func(int, syscall.WaitStatus) bool) {
+func reapAll() {
 	for {
-		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, 0, nil)
-		switch {
-		case err == syscall.ECHILD:
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
 			time.Sleep(100 * time.Microsecond)
-		case err == nil:
-			reaped(pid, status)
 		}
 	}
 }
@@ -232,10 +225,8 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 	}{
 		{how: "ignore", waits: []string{"exit code 7"}, logged: 1},
 		{how: "reap", waits: []string{"exit code 7"}, logged: 1},
-		{how: "hand-over", waits: []string{"exit code 7"}},
 		{how: "ignore", kernel: "old", waits: []string{"exit_lost"}, logged: 1},
 		{how: "reap", kernel: "old", waits: []string{"exit_lost", "exit code 7"}, logged: 1},
-		{how: "hand-over", kernel: "old", waits: []string{"exit code 7"}},
 	} {
 		t.Run(strings.TrimSpace(c.how+" "+c.kernel), func(t *testing.T) {
 			if c.kernel == "" && linuxtest.Before(6, 15) {

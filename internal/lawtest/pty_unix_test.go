@@ -173,22 +173,22 @@ func TestPTYResizeAfterTheExit(t *testing.T) {
 
 // The beginning of a PTY's output is the beginning of its plain text, even after it has scrolled off.
 func TestPTYHead(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 12}})
+	m := hosttest.NewManager(t, nil)
 	req := shellRequest(`printf '\033[1mfirst\033[0m line\n'; seq 100; printf 'last\n'`)
 	req.OutputByteLimit = new(uint64(5))
-	agent.AskForHead(&req, 8)
+	agent.AskForHead(&req, 12)
 	term := hosttest.Finish(t, m, req, onPTY())
 	head, end := term.Head()
 	require.Equal(t, "first line\n1", head)
 	require.EqualValues(t, 12, end)
 	out := term.Output()
 	require.Equal(t, "last\n", out.Output)
-	require.Equal(t, &agent.Head{Text: "first li", End: 8, OutputStart: 11 + 9*2 + 90*3 + 4}, agent.ReadHead(out))
+	require.Equal(t, &agent.Head{Text: head, End: 12, OutputStart: 11 + 9*2 + 90*3 + 4}, agent.ReadHead(out))
 }
 
 // The memory of a screen counts against the quota.
 func TestPTYCountsAgainstTheQuota(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{MaxOutputBytes: 3 << 20})
+	m := hosttest.NewManager(t, &acpterm.Options{MaxReservedBytes: 3 << 20})
 	hosttest.Create(t, m, shellRequest("sleep 300"), onPTY())
 	reserved := m.Stats().ReservedBytes
 	require.Greater(t, reserved, int64(2<<20+80*24))

@@ -268,7 +268,7 @@ func TestASlowCountOfForks(t *testing.T) {
 	}()
 	answer, err := os.OpenFile(stat, os.O_WRONLY, 0) // returns once the file is being read
 	require.NoError(t, err)
-	require.False(t, s.Reaped(1, 0))
+	require.False(t, s.leads(1))
 	require.NoError(t, answer.Close())
 	<-looked
 	require.NoError(t, unix.Unmount("/proc/stat", 0))

@@ -15,8 +15,7 @@
 //
 // A caller closes Tree.Output, each Tree, and then the Supervisor. Its program must only wait for children that it
 // started itself: wait4(-1), or ignoring SIGCHLD, reaps the leader and so frees its process ID. Trees detect this; see
-// ErrReaped. A program that must reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. If StartCmd
-// made the Tree, the caller reaps the leader, after Tree.Close.
+// ErrReaped. If StartCmd made the Tree, the caller reaps the leader, after Tree.Close.
 package proc
 
 import (

@@ -31,15 +31,9 @@ import (
 // Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
-	// HostReaps has no effect here: kqueue reports how a leader ended, even if another part of the program reaps it.
-	HostReaps bool
-
 	busy    sync.WaitGroup // the trees' goroutines
 	inherit inherit
 }
-
-// Reaped returns false: nothing needs to be handed over.
-func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close waits until the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }

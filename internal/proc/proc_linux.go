@@ -150,8 +150,6 @@ func (t *Tree) startLeader(
 	ctx context.Context, spec Spec, attr *syscall.ProcAttr, limits []Limit,
 ) (enforced []Limit, err error) {
 	s := t.sup
-	s.beginStart()
-	defer s.endStart()
 	var limiter limiter
 	if t.pid, limiter, err = startLimited(spec.Path, spec.Args, attr, limits); err != nil {
 		return nil, err
@@ -242,11 +240,8 @@ func (t *Tree) awaitExit() (exit Exit, err error) {
 	return exit, cmp.Or(pollErr, err) // pollErr means that Close closed it
 }
 
-// handOver is the time that a host has between its wait4 and its call of Reaped.
-const handOver = 5 * time.Second
-
 // exitOfReaped returns how a leader ended that another part of the program reaped. From Linux 6.15 on its pidfd still
-// tells. If it does not, a host that reaps every child gets some time to call Reaped.
+// tells.
 func (t *Tree) exitOfReaped() (Exit, error) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	t.mu.Lock()
@@ -261,29 +256,7 @@ func (t *Tree) exitOfReaped() (Exit, error) {
 		exit.Reaped = true
 		return exit, nil
 	}
-	if t.sup.HostReaps {
-		select {
-		case <-t.known.Done(): // Reaped reported the exit, or Close was called
-		case <-time.After(handOver):
-		}
-	}
 	return Exit{Reaped: true}, ErrReaped
-}
-
-// reapedWith records the exit of a leader reaped by the host. It returns false if the leader still exists: the status
-// is then that of an earlier process with the same ID.
-func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
-	t.mu.Lock()
-	if t.unreapedLocked() {
-		t.mu.Unlock()
-		return false
-	}
-	t.reaped = true
-	t.mu.Unlock()
-	exit := exitOf(status)
-	exit.Reaped = true
-	t.SetExit(exit, nil)
-	return true
 }
 
 // Unreaped reports whether PID is still the leader's: the leader runs, or is a zombie that neither Close nor another

@@ -12,14 +12,13 @@ import (
 )
 
 // Supervisor cannot start anything on this system: Start returns errors.ErrUnsupported.
-type Supervisor struct{ HostReaps bool }
+type Supervisor struct{}
 
 // Tree is never created.
 type Tree struct{ common }
 
 func (*Supervisor) Start(context.Context, Spec) (*Tree, error)   { return nil, errors.ErrUnsupported }
 func (*Supervisor) StartCmd(*exec.Cmd, Mark) (*Tree, error)      { return nil, errors.ErrUnsupported }
-func (*Supervisor) Reaped(int, syscall.WaitStatus) bool          { return false }
 func (*Supervisor) Close()                                       {}
 func (*Tree) End(context.Context, syscall.Signal) ([]int, error) { return nil, nil }
 func (*Tree) Gone() bool                                         { return false }

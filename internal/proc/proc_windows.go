@@ -36,14 +36,8 @@ const pipeSize = 64 << 10
 // Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
-	// HostReaps has no effect here: a process's exit status remains available while a handle to it is open.
-	HostReaps bool
-
 	busy sync.WaitGroup // the trees' goroutines
 }
-
-// Reaped returns false: nothing needs to be handed over.
-func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close waits until the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }

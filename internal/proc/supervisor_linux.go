@@ -25,9 +25,6 @@ import (
 // takes over; the first one ends once all leaders it forked are gone. A start in the same microseconds may hang, too:
 // the hanging child then also has that start's status pipe (in package syscall) open.
 type Supervisor struct {
-	// HostReaps means that the host reaps every child of its process, and reports each exit by calling Reaped.
-	HostReaps bool
-
 	busy    sync.WaitGroup // the goroutines of starters and trees
 	inherit inherit
 	table   procfs.Table
@@ -38,8 +35,6 @@ type Supervisor struct {
 	closed   bool
 	trees    map[int]*Tree // by the leader's process ID, until Close
 	ids      ids
-	starting int                        // starts in progress
-	early    map[int]syscall.WaitStatus // exits passed to Reaped during those, by process ID
 }
 
 // starter is a goroutine that starts trees on its own thread.
@@ -192,20 +187,6 @@ func (s *Supervisor) replace(st *starter) {
 	}
 }
 
-func (s *Supervisor) beginStart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.starting++
-}
-
-func (s *Supervisor) endStart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.starting--; s.starting == 0 {
-		s.early = nil
-	}
-}
-
 // forked reports whether a process is a started command or one being started, and not an adopted orphan: orphans become
 // children of the main thread. Without a list of a thread's children (CONFIG_PROC_CHILDREN), it returns false.
 func (s *Supervisor) forked(pid int) bool {
@@ -229,12 +210,8 @@ func (s *Supervisor) register(t *Tree) {
 	}
 	s.trees[t.pid] = t
 	t.starter.leaders++
-	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
 	s.setOrigin(t.pid, origin{pid: t.pid, tree: true}, t.wraps)
-	if reaped {
-		t.reapedWith(status)
-	}
 }
 
 func (s *Supervisor) unregister(t *Tree) {
@@ -255,20 +232,6 @@ func (s *Supervisor) leads(session int) bool {
 	t := s.trees[session]
 	s.mu.Unlock()
 	return t != nil && t.Unreaped()
-}
-
-// Reaped reports the exit of a child that the host has reaped. It returns true if the child led a started tree.
-func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
-	s.mu.Lock()
-	t := s.trees[pid]
-	if s.starting > 0 {
-		if s.early == nil {
-			s.early = make(map[int]syscall.WaitStatus)
-		}
-		s.early[pid] = status
-	}
-	s.mu.Unlock()
-	return t != nil && t.reapedWith(status)
 }
 
 // Close ends the Supervisor's goroutines, and waits until they have ended.

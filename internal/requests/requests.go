@@ -1,5 +1,5 @@
-// Package requests counts and cancels the unanswered requests of one connection. It imports the standard library and
-// jsonrpc2.
+// Package requests counts and cancels the unanswered requests of one connection. It imports the standard library,
+// jsonrpc2 and internal/latch.
 //
 // For each request accepted by Admit, the caller must call Complete exactly once, before it writes the answer, and Done
 // exactly once, after it.
@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/latch"
 )
 
 // Errors returned by Admit.
@@ -73,6 +75,16 @@ func (t *Table) OnCancel(r *Request, cancel func()) {
 	if cancelled {
 		cancel()
 	}
+}
+
+// Await calls f in a new goroutine when done is set, or when the request is cancelled before. No goroutine waits for it.
+func (t *Table) Await(r *Request, done *latch.Latch, f func()) {
+	stop := done.OnSet(func() { go f() })
+	t.OnCancel(r, func() {
+		if stop() {
+			go f()
+		}
+	})
 }
 
 // Complete removes a request from the pending ones, so that it can no longer be cancelled. It returns the cause if the

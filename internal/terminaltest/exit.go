@@ -200,12 +200,12 @@ func TestWhichTimeoutApplies(t *testing.T, p Place) {
 		{"none", 0, 0, 0, 0, false},
 		{"manager", short, 0, 0, 0, true},
 		{"session before manager", long, short, 0, 0, true},
-		{"session without limit", short, acpterm.NoTimeout, 0, 0, false},
+		{"session without limit", short, -1, 0, 0, false},
 		{"function before session", long, long, short, 0, true},
-		{"function without limit", short, short, acpterm.NoTimeout, 0, false},
+		{"function without limit", short, short, -1, 0, false},
 		{"terminal before function", long, long, long, short, true},
 		{"terminal before all", short, short, short, long, false},
-		{"terminal without limit", short, short, short, acpterm.NoTimeout, false},
+		{"terminal without limit", short, short, short, -1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := p.NewManager(t, &acpterm.Options{

@@ -119,7 +119,7 @@ func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	req.Env = []acpterm.EnvVariable{{Name: "PWD", Value: "/set"}}
 	c, err = p.proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"EDITOR=vi"}}}, req)
 	require.NoError(t, err)
-	require.ElementsMatch(t, append(acpterm.UnattendedVariables(), "PWD=/set"), c.Env)
+	require.ElementsMatch(t, append(Unattended(), "PWD=/set"), c.Env)
 }
 
 // program writes an executable file to a path.

@@ -62,7 +62,7 @@ func TestShutdownEndsAllAtOnce(t *testing.T, p Place) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	for _, term := range terms {
 		require.True(t, term.Output().ExitStatus.Success())
-		require.Equal(t, acpterm.EndedByClose, term.EndedBy())
+		require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	}
 	_, err := m.Create(t.Context(), p.Child("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrClosing)
@@ -87,7 +87,7 @@ func TestCloseEndsAtOnceWhatAShutdownWaitsFor(t *testing.T, p Place) {
 	require.NoError(t, m.Close())
 	require.NoError(t, <-patient)
 	require.NoError(t, m.Shutdown(ctx), "nothing is left to wait for")
-	require.Equal(t, acpterm.EndedByClose, term.EndedBy())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	require.Equal(t, acpterm.EndedByRelease, earlier.EndedBy())
 }
 

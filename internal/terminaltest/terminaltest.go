@@ -260,3 +260,10 @@ func endedBy(by acpterm.EndedBy) acpterm.Meta {
 func askFor(wait time.Duration) []acpterm.EscalationStep {
 	return []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}}
 }
+
+// Unattended returns the default of CommandOptions.Unattended.
+func Unattended() []string {
+	return []string{
+		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+	}
+}

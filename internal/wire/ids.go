@@ -48,10 +48,10 @@ func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 		return id, false
 	}
 	substitute, ok := substituteID(raw)
-	switch {
-	case substitute != nil:
-		return decodeID(substitute)
-	case raw[0] == '"':
+	if substitute != nil {
+		raw = substitute
+	}
+	if raw[0] == '"' {
 		id.Str, id.IsString = stringOf(raw)
 		return id, id.IsString
 	}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestPipelinedPollsAreAllAnswered(t *testing.T) {
@@ -138,23 +139,18 @@ func TestQuotas(t *testing.T) {
 			[]acpterm.CreateTerminalRequest{small, inOther}, small},
 		{"session_terminals", acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
 			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
-		{"output_bytes", acpterm.Options{
-			MaxOutputBytes: 5000,
-			Commands:       acpterm.CommandOptions{FollowBytes: 1},
+		{"reserved_bytes", acpterm.Options{
+			MaxReservedBytes: 5000,
+			Commands:         acpterm.CommandOptions{FollowBytes: 1},
 		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{small, inOther, small, small, small}, small},
-		{"output_bytes", acpterm.Options{
-			MaxOutputBytes: 5000,
-			Commands:       acpterm.CommandOptions{FollowBytes: 1},
+		{"reserved_bytes", acpterm.Options{
+			MaxReservedBytes: 5000,
+			Commands:         acpterm.CommandOptions{FollowBytes: 1},
 		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{withHead, small, small}, small},
-		{"output_bytes", acpterm.Options{
-			MaxOutputBytes: 5000,
-			Commands:       acpterm.CommandOptions{FollowBytes: 1, HeadBytes: 1500},
-		},
-			acpterm.HandlerOptions{}, 5000, []acpterm.CreateTerminalRequest{small, withHead}, small},
-		{"create_bytes", acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
-			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
+		{"create_bytes", acpterm.Options{}, acpterm.HandlerOptions{}, 4 << 20,
+			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 4<<20)}}},
 	} {
 		t.Run(string(quota.name), func(t *testing.T) {
 			m := hosttest.NewManager(t, &quota.options)
@@ -261,10 +257,10 @@ func sized(bytes int) acpterm.CreateTerminalRequest {
 
 // Pending creates are bounded by their total size in bytes.
 func TestPendingCreatesAreBounded(t *testing.T) {
-	const limit, size = 16 * 2500, 2500
+	const limit, size = 4 << 20, 256 << 10
 	create := sized(size - 3*16) // 16 bytes more for each argument
 	options, verdicts := waitingPolicy()
-	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, options), &acpterm.HandlerOptions{MaxCreateBytes: 2500})
+	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, options), &acpterm.HandlerOptions{LineLimit: 1 << 20})
 	for i := range limit / size {
 		p.Write(hosttest.Request(fmt.Sprint(i), acpterm.MethodCreate, create))
 	}
@@ -295,13 +291,13 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	})
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, &acpterm.Options{
 		Policy: deny,
-	}), &acpterm.HandlerOptions{MaxCreateBytes: 10_000})
-	pending := sized(9900)
+	}), &acpterm.HandlerOptions{LineLimit: 1 << 20})
+	pending := sized(256<<10 - 100)
 	pending.SessionID = "pending"
 	for i := range 15 { // leave room for one more
 		p.Write(hosttest.Request(fmt.Sprintf(`"pending %d"`, i), acpterm.MethodCreate, pending))
 	}
-	line := hosttest.Request(`1`, acpterm.MethodCreate, sized(6000))
+	line := hosttest.Request(`1`, acpterm.MethodCreate, sized(200<<10))
 	for range longtest.Times(100, 1000) {
 		p.Write(line)
 		require.EqualValues(t, -32602, p.Read().Error.Code)
@@ -312,14 +308,14 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 func TestDispatchedCreatesAreBounded(t *testing.T) {
 	options, verdicts := waitingPolicy()
 	m := hosttest.NewManager(t, options)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxCreateBytes: 10_000})
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{LineLimit: -1})
 	dispatch := func(req acpterm.CreateTerminalRequest) error {
 		params, err := json.Marshal(req)
 		require.NoError(t, err)
 		_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, params)
 		return err
 	}
-	many := hosttest.ChildRequest("print", make([]string, 3000)...) // 9 kB of JSON, 48 kB more for the arguments
+	many := hosttest.ChildRequest("print", make([]string, 80_000)...) // 240 kB of JSON, 1280 kB more for the arguments
 	for range 2 {
 		failed := make(chan error, 3)
 		for range cap(failed) {

@@ -19,11 +19,12 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/internal/leaktest"
-	"github.com/sourcegraph/jsonrpc2"
-	"github.com/stretchr/testify/require"
 )
 
 // exit returns an exit status on the wire, which always has both keys, and the cause of the command's end.
@@ -135,7 +136,7 @@ func TestWireOutputWithItsHead(t *testing.T) {
 			want = append(want, reply)
 		}
 	})
-	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 5000}})
+	m := hosttest.NewManager(t, nil)
 	a := hosttest.Connect(t, m, nil)
 	for i, limit := range limits {
 		_, reply := polled(a, limit, 0)
@@ -459,7 +460,7 @@ func TestWireClosingManager(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	var result json.RawMessage
 	require.NoError(t, wait.Wait(t.Context(), &result))
-	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "closing"), string(result))
+	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "released"), string(result))
 	_, err := a.Do(acpterm.MethodCreate, hosttest.ChildRequest("sleep"))
 	a.Failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
 }

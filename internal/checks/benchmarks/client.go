@@ -22,7 +22,7 @@ type client func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error)
 func goClients() map[string]client {
 	clients := map[string]client{
 		bare:        serveWith(nil),
-		large:       serveWith(&acpterm.Options{MaxTerminals: 10000, MaxSessionTerminals: 10000, MaxOutputBytes: 1 << 40}),
+		large:       serveWith(&acpterm.Options{MaxTerminals: 10000, MaxSessionTerminals: 10000, MaxReservedBytes: 1 << 40}),
 		full:        serveFull,
 		naive:       serveNaive(ownGroup()),
 		naiveSetsid: serveNaive(ownSession()),

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 )
 
 // BenchmarkHead runs cat on a gigabyte, alternately in a terminal that does not keep a head and in one that keeps 64
@@ -22,12 +23,13 @@ func BenchmarkHead(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "zeros")
 	require.NoError(b, os.WriteFile(file, nil, 0o644))
 	require.NoError(b, os.Truncate(file, size)) // a sparse file, so the disk is not measured
-	without, with := newManager(b, nil), newManager(b, &acpterm.Options{
-		Commands: acpterm.CommandOptions{HeadBytes: 64 << 10},
-	})
-	seconds := func(m *acpterm.Manager) float64 {
+	m := newManager(b, nil)
+	without := acpterm.CreateTerminalRequest{SessionID: session, Command: "cat", Args: []string{file}}
+	with := without
+	agent.AskForHead(&with, 64<<10)
+	seconds := func(request acpterm.CreateTerminalRequest) float64 {
 		began := time.Now()
-		require.EqualValues(b, size, runOne(b, m, "cat", file).Written)
+		require.EqualValues(b, size, runRequest(b, m, request).Written)
 		return time.Since(began).Seconds()
 	}
 	var rates, ratios []float64

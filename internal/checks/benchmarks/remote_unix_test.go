@@ -56,9 +56,11 @@ func newManager(b *testing.B, options *acpterm.Options) *acpterm.Manager {
 // runOne creates a terminal, waits for its command and releases it. The command must succeed. runOne returns the
 // terminal's information from before the release.
 func runOne(b *testing.B, m *acpterm.Manager, line ...string) acpterm.TerminalInfo {
-	t, err := m.Create(b.Context(), acpterm.CreateTerminalRequest{
-		SessionID: session, Command: line[0], Args: line[1:],
-	}, nil)
+	return runRequest(b, m, acpterm.CreateTerminalRequest{SessionID: session, Command: line[0], Args: line[1:]})
+}
+
+func runRequest(b *testing.B, m *acpterm.Manager, request acpterm.CreateTerminalRequest) acpterm.TerminalInfo {
+	t, err := m.Create(b.Context(), request, nil)
 	require.NoError(b, err)
 	status, err := t.Wait(b.Context())
 	require.NoError(b, err)
@@ -157,9 +159,9 @@ func BenchmarkRemoteCreate(b *testing.B) {
 // BenchmarkRemoteStart measures only a Runner's Start, on the delayed connection.
 func BenchmarkRemoteStart(b *testing.B) {
 	r := newRunner(b, delayed{remote.Command{Args: plainPipes(b)}})
-	base, err := r.Base(b.Context())
+	dir, env, err := r.Base(b.Context())
 	require.NoError(b, err)
-	c := acpterm.Command{Args: []string{"true"}, Dir: base.Dir, Env: append(base.Env, "ACPTERM_TERMINAL=term_1")}
+	c := acpterm.Command{Args: []string{"true"}, Dir: dir, Env: append(env, "ACPTERM_TERMINAL=term_1")}
 	found, err := r.LookPath(b.Context(), c)
 	require.NoError(b, err)
 	c.Path = found.Path

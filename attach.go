@@ -87,7 +87,7 @@ func (m *Manager) attach(
 	kept, now := newByteStore(m.options.outputLimits(&s.commands, nil, 0)), time.Now()
 	owner.output = output.NewWriter(kept.Buffer)
 	t := &Terminal{
-		id: about.ID, session: session, request: CreateTerminalRequest{SessionID: session}, created: now,
+		id: about.ID, request: CreateTerminalRequest{SessionID: session}, created: now,
 		shared: &m.shared, store: kept, backend: owner, owner: owner, state: StateRunning, startedAt: now,
 	}
 	t.started.Set()
@@ -135,7 +135,7 @@ func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (s
 		return cmp.Or(ended[a].Compare(ended[b]), cmp.Compare(a.number, b.number))
 	})
 	for _, helps := range []func(*Terminal) bool{
-		func(t *Terminal) bool { return inSession > 0 && t.session == session },
+		func(t *Terminal) bool { return inSession > 0 && t.SessionID() == session },
 		func(t *Terminal) bool { return all > 0 || bytes > 0 && t.store.room() > 0 },
 	} {
 		for _, t := range oldest {
@@ -143,7 +143,7 @@ func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (s
 				delete(ended, t)
 				spare = append(spare, t)
 				all, bytes = all-1, bytes-t.store.room()
-				if t.session == session {
+				if t.SessionID() == session {
 					inSession--
 				}
 			}
@@ -268,7 +268,7 @@ func (b *attached) describe(info *TerminalInfo) {
 // kill asks the owner to end the command, and returns when the owner has reported the end.
 func (b *attached) kill(ctx context.Context, t *Terminal) error {
 	refuse := func(err error) error {
-		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.session, TerminalID: t.id, Err: err}
+		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
 	}
 	t.mu.Lock()
 	ended, cancel := t.state == StateEnded, b.cancel

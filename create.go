@@ -331,7 +331,6 @@ func (m *Manager) run(
 	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, s.head)
 	t = &Terminal{
 		id:         id,
-		session:    req.SessionID,
 		request:    req,
 		created:    time.Now(),
 		escalation: lifeSteps(s.commands.escalation()),

@@ -44,7 +44,7 @@ type TerminalInfo struct {
 // Info returns a snapshot of the terminal's state. Once the State is StateEnded, Written includes all of the command's
 // own output.
 func (t *Terminal) Info() TerminalInfo {
-	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
+	info := TerminalInfo{ID: t.id, SessionID: t.SessionID(), Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
 	t.mu.Lock()
 	b := t.backend
@@ -72,8 +72,8 @@ type Stats struct {
 	Terminals, Running int
 	// Sessions is the number of sessions, including unopened and closed ones that still have terminals.
 	Sessions int
-	// ReservedBytes is the amount of memory reserved for output, which counts towards MaxReservedBytes. KeptBytes is the
-	// amount of memory actually in use, excluding memory used by released terminals.
+	// ReservedBytes is the memory reserved for output, up to Options.MaxReservedBytes. KeptBytes is the amount
+	// actually in use, excluding memory used by released terminals.
 	ReservedBytes, KeptBytes int64
 	// PendingEvents is the number of events not yet processed by the hooks.
 	PendingEvents int

@@ -9,7 +9,8 @@ import (
 )
 
 // A Journal has an entry for each command that may still be running so that it can be found if the host crashes. Its
-// methods may be called concurrently for different terminals. If a method panics, the panic is logged and treated as an error.
+// methods may be called concurrently for different terminals. If a method panics, the panic is logged and treated as an
+// error.
 type Journal interface {
 	// Begin adds an entry for a command before it is started and before a Sandbox rewrites it. Its Env is nil, since it
 	// may contain secrets. If Begin returns an error, nothing is started and Create fails with ErrInternal.
@@ -59,6 +60,6 @@ func (t *Terminal) callJournal(op, method string, call func() error) (err error)
 	if err = cmp.Or(panicked, err); err == nil {
 		return nil
 	}
-	return &Error{Op: op, Kind: ErrInternal, SessionID: t.session, TerminalID: t.id,
+	return &Error{Op: op, Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id,
 		Reason: "the journal cannot be written", Err: err}
 }

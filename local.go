@@ -1,8 +1,8 @@
 package acpterm
 
-// The local machine: it looks up programs and directories, pins them from the decision until the start, and starts them.
-// procgroup_unix.go and procgroup_windows.go have the differences between systems; internal/proc starts, finds and ends
-// the process tree.
+// The local machine: it looks up programs and directories, pins them from the decision until the start, and starts the
+// command. procgroup_unix.go and procgroup_windows.go have the differences between systems; internal/proc starts, finds
+// and ends the process tree.
 
 import (
 	"cmp"

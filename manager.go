@@ -71,11 +71,11 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	if settings.opened && settings.closed.IsSet() {
 		return nil, &Error{Kind: ErrSessionNotFound}
 	}
-	if m.terminalLocked(t.session, t.id) != nil { // an attached one
+	if m.terminalLocked(t.SessionID(), t.id) != nil { // an attached one
 		return nil, invalidField("terminalId", "is already in use")
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
-	if s := m.sessions[t.session]; s != nil {
+	if s := m.sessions[t.SessionID()]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
 	quotas := [...]struct {
@@ -88,13 +88,13 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	}
 	for _, quota := range quotas {
 		if quota.excess > 0 {
-			spare := m.spareLocked(t.session, quotas[0].excess, quotas[1].excess, quotas[2].excess)
+			spare := m.spareLocked(t.SessionID(), quotas[0].excess, quotas[1].excess, quotas[2].excess)
 			return spare, &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
 		}
 	}
 	m.registered++
 	t.number = m.registered
-	s := m.sessionLocked(t.session)
+	s := m.sessionLocked(t.SessionID())
 	s.terminals[t.id] = t
 	s.alive++
 	m.alive++
@@ -114,8 +114,8 @@ func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
 func (m *Manager) beginRelease(t *Terminal) {
 	begin := func() {}
 	m.mu.Lock()
-	if m.terminalLocked(t.session, t.id) == t {
-		delete(m.sessions[t.session].terminals, t.id)
+	if m.terminalLocked(t.SessionID(), t.id) == t {
+		delete(m.sessions[t.SessionID()].terminals, t.id)
 		m.releasing[t] = true
 		begin = t.prepareRelease(m.released)
 	}
@@ -184,9 +184,9 @@ func (m *Manager) released(t *Terminal) {
 	delete(m.releasing, t)
 	m.alive--
 	m.reserved -= t.store.room()
-	s := m.sessions[t.session]
+	s := m.sessions[t.SessionID()]
 	s.alive--
-	m.forgetIfEmptyLocked(t.session, s)
+	m.forgetIfEmptyLocked(t.SessionID(), s)
 }
 
 // releaseAll releases terminals concurrently. It also waits for earlier releases of them.

@@ -86,7 +86,7 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
 	}
 	if err != nil {
-		err = &Error{Op: "write", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+		err = &Error{Op: "write", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
 	}
 	return n, err
 }
@@ -95,7 +95,7 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 // or rows is not in the range 1 to 1000, it returns ErrInvalidParams. Any other error is the same as for Write.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
-		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id
+		e.Op, e.SessionID, e.TerminalID = "resize", t.SessionID(), t.id
 		return e
 	}
 	switch {

@@ -32,7 +32,7 @@ import (
 // ErrInternal. Once ctx is done, however, every error becomes ErrCancelled. A Runner that loses its connection should
 // return ErrConnectionLost.
 type Runner interface {
-	// Base returns the absolute path of the default directory, or an empty dir if the Runner chooses one, and the default
+	// Base returns the absolute path of the default directory, or "" if the Runner chooses one, and the default
 	// environment, in the form "NAME=value" with each name once. It is called each time a terminal is created.
 	Base(ctx context.Context) (dir string, env []string, err error)
 
@@ -251,7 +251,7 @@ func (m runnerMachine) start(
 ) (_ backend, err error) {
 	b := &runnerBackend{output: output.NewWriter(t.store.buffer())}
 	request := StartRequest{
-		SessionID: t.session, TerminalID: t.id, Command: c, Pin: allowed.pin,
+		SessionID: t.SessionID(), TerminalID: t.id, Command: c, Pin: allowed.pin,
 		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,
 	}
 	panicked := callHook("Runner's Start", func() { b.process, err = m.runner.Start(ctx, request) })

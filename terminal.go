@@ -41,8 +41,8 @@ const (
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByLostConnection indicates that the connection to what runs the command was lost, and with it how the command
-	// ended: Options.Runner or, if the terminal is attached, the agent. See ErrConnectionLost.
+	// EndedByLostConnection indicates that the connection to Options.Runner or, if the terminal is attached, to the
+	// agent was lost, so that it is not known how the command ended.
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
@@ -66,7 +66,6 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 // for concurrent use by multiple goroutines, and its methods do not hold any locks while waiting.
 type Terminal struct {
 	id         TerminalID
-	session    SessionID
 	number     int64 // in the order of registration
 	request    CreateTerminalRequest
 	created    time.Time
@@ -122,7 +121,7 @@ type release struct {
 func (t *Terminal) ID() TerminalID { return t.id }
 
 // SessionID returns the id of the terminal's session.
-func (t *Terminal) SessionID() SessionID { return t.session }
+func (t *Terminal) SessionID() SessionID { return t.request.SessionID }
 
 // Request returns a copy of the request that created the terminal.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
@@ -178,8 +177,9 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // is available. Wait does not wait for any other processes started by the command.
 //
 // If ctx is done first, Wait returns ErrCancelled. If the command was never started, Wait returns the error from
-// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit status
-// was lost, Wait returns ErrExitLost, and if the connection to what runs the command was lost, ErrConnectionLost.
+// Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit
+// status was lost, Wait returns ErrExitLost, and if the connection to what runs the command was lost,
+// ErrConnectionLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	err := t.await(ctx, &t.ended, "wait")
 	if state := t.State(); err != nil && state != StateEnded && state != StateFailed { // set before ended
@@ -200,7 +200,7 @@ func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	case <-l.Done():
 		return nil
 	case <-ctx.Done():
-		return &Error{Op: op, Kind: ErrCancelled, SessionID: t.session, TerminalID: t.id, Err: context.Cause(ctx)}
+		return &Error{Op: op, Kind: ErrCancelled, SessionID: t.SessionID(), TerminalID: t.id, Err: context.Cause(ctx)}
 	}
 }
 
@@ -209,7 +209,7 @@ func (t *Terminal) subject() Subject {
 	c, b := t.command, t.backend
 	t.mu.Unlock()
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: b.PID(), Attached: t.Attached(), Meta: t.request.Meta,
+		TerminalID: t.id, SessionID: t.SessionID(), PID: b.PID(), Attached: t.Attached(), Meta: t.request.Meta,
 		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
 }
@@ -219,7 +219,7 @@ func (t *Terminal) start(ctx context.Context, where machine, command Command, al
 	defer t.started.Set()
 	started, err := where.start(ctx, t, command, allowed, s)
 	if err != nil {
-		err = inOperation("create", t.session, dirError(t.request, err))
+		err = inOperation("create", t.SessionID(), dirError(t.request, err))
 		t.store.commandEnded()
 		t.store.Close()
 		t.mu.Lock()

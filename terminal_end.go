@@ -60,8 +60,8 @@ func (t *Terminal) beginKill() *ending {
 	return e
 }
 
-// prepareRelease is called once, by the Manager under its lock. begin, to be called without the lock, begins the release
-// and does not block. after is called when the release is complete, before waits for it return.
+// prepareRelease is called once, by the Manager under its lock. begin, to be called without the lock, begins the
+// release and does not block. after is called when the release is complete, before waits for it return.
 func (t *Terminal) prepareRelease(after func(*Terminal)) (begin func()) {
 	e, begun := t.prepareEnd(EndedByRelease)
 	t.busy.Add(1)
@@ -188,7 +188,9 @@ func (t *Terminal) endTree(e *ending) error {
 		return t.lostTree(lost.error)
 	}
 	if left != nil || doubt != nil {
-		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: left, Err: doubt}
+		return &Error{
+			Op: "kill", Kind: ErrSurvivors, SessionID: t.SessionID(), TerminalID: t.id, PIDs: left, Err: doubt,
+		}
 	}
 	<-t.ended.Done() // soon, because the command is gone
 	drained := make(chan struct{})
@@ -205,7 +207,7 @@ func (t *Terminal) endTree(e *ending) error {
 // lostTree returns the error for a tree whose state became unknown.
 func (t *Terminal) lostTree(err error) error {
 	e := *runnerError(context.Background(), t.Command(), "the Runner has lost its tree", err)
-	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
+	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.SessionID(), t.id, ""
 	return &e
 }
 
@@ -271,7 +273,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 
 // endNotSeen returns the error of Wait if the end could not be seen.
 func (t *Terminal) endNotSeen(err error) *Error {
-	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
 	switch told, ok := errors.AsType[*Error](err); {
 	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost): // may wrap os.ErrClosed
 		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err

@@ -77,7 +77,7 @@ func (t *Table) OnCancel(r *Request, cancel func()) {
 	}
 }
 
-// Await calls f in a new goroutine when done is set, or when the request is cancelled before. No goroutine waits for it.
+// Await calls f in a new goroutine when done is set or the request is cancelled. Until then, no goroutine waits.
 func (t *Table) Await(r *Request, done *latch.Latch, f func()) {
 	stop := done.OnSet(func() { go f() })
 	t.OnCancel(r, func() {

@@ -231,7 +231,7 @@ func (b *attached) End(context.Context, syscall.Signal) (left []int, doubt error
 func (b *attached) Close() {
 	unseen := errUnseen
 	if b.orphaned() {
-		unseen = &Error{Kind: ErrConnectionLost, Reason: "the agent is gone, and has not said how its command ended"}
+		unseen = &Error{Kind: ErrAgentGone, Reason: "the agent is gone, and has not said how its command ended"}
 	}
 	b.SetExit(proc.Exit{}, unseen)
 }

@@ -45,10 +45,12 @@ const (
 	// ErrExitLost is returned if a command has exited but its exit status was lost because another part of the host's
 	// program ignores SIGCHLD or reaps children that it did not start.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is returned if the connection to what runs the command was lost: Options.Runner has lost it, or
-	// the Handler of an attached terminal was closed before the owner reported the end. It is not possible to tell how
-	// the command exited or whether its process tree still exists. Output received so far can still be read.
+	// ErrConnectionLost is returned if Options.Runner has lost its connection. It is not possible to tell how the
+	// command exited or whether its process tree still exists. Output received so far can still be read.
 	ErrConnectionLost Kind = "connection_lost"
+	// ErrAgentGone is returned by Wait if the Handler of an attached terminal was closed, usually because the agent has
+	// ended, before the owner reported how the command ended.
+	ErrAgentGone Kind = "agent_gone"
 	// ErrNotCancellable is returned by Kill if the owner of an attached terminal cannot or will not stop the command.
 	// If the owner was asked to stop the command, Error.Err is the error that the owner returned.
 	ErrNotCancellable Kind = "not_cancellable"

@@ -41,9 +41,11 @@ const (
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByLostConnection indicates that the connection to Options.Runner or, if the terminal is attached, to the
-	// agent was lost, so that it is not known how the command ended.
+	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"
+	// EndedByAgentGone indicates that the Handler of an attached terminal was closed, usually because the agent has
+	// ended, and cannot tell how the command ended.
+	EndedByAgentGone EndedBy = "agent_gone"
 )
 
 // meta returns the _meta of an exit status.
@@ -179,7 +181,7 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // If ctx is done first, Wait returns ErrCancelled. If the command was never started, Wait returns the error from
 // Create. If a release gave up on the command before its exit was observed, Wait returns ErrInternal. If the exit
 // status was lost, Wait returns ErrExitLost, and if the connection to what runs the command was lost,
-// ErrConnectionLost.
+// ErrConnectionLost or ErrAgentGone.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	err := t.await(ctx, &t.ended, "wait")
 	if state := t.State(); err != nil && state != StateEnded && state != StateFailed { // set before ended

@@ -253,8 +253,11 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	default:
 		failure := t.endNotSeen(err)
 		t.end.err = failure
-		if failure.Kind == ErrConnectionLost {
+		switch failure.Kind {
+		case ErrConnectionLost:
 			t.end.by = EndedByLostConnection
+		case ErrAgentGone:
+			t.end.by = EndedByAgentGone
 		}
 	}
 	if t.timer != nil {
@@ -275,7 +278,8 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 func (t *Terminal) endNotSeen(err error) *Error {
 	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
 	switch told, ok := errors.AsType[*Error](err); {
-	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost): // may wrap os.ErrClosed
+	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost || told.Kind == ErrAgentGone):
+		// err may wrap os.ErrClosed.
 		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
 	case errors.Is(err, proc.ErrReaped):
 		e.Kind = ErrExitLost

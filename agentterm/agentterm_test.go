@@ -753,10 +753,10 @@ func TestAnAgentThatEndsBeforeItsCommand(t *testing.T) {
 	}{
 		"the agent ends": {func(_ *acpterm.Manager, _ *acpterm.Handler, agentEnd io.Closer) error {
 			return agentEnd.Close()
-		}, acpterm.ErrConnectionLost, acpterm.EndedByLostConnection},
+		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
 		"its Handler is closed": {func(_ *acpterm.Manager, h *acpterm.Handler, _ io.Closer) error {
 			return h.Close()
-		}, acpterm.ErrConnectionLost, acpterm.EndedByLostConnection},
+		}, acpterm.ErrAgentGone, acpterm.EndedByAgentGone},
 		"the host releases the terminal": {func(m *acpterm.Manager, _ *acpterm.Handler, _ io.Closer) error {
 			return m.Release(context.Background(), "s", "t1")
 		}, acpterm.ErrInternal, acpterm.EndedByRelease},

@@ -177,10 +177,9 @@ func stateOf(info acpterm.TerminalInfo) string {
 	case acpterm.EndedByTimeout:
 		return "timed out"
 	case acpterm.EndedByLostConnection:
-		if info.Attached {
-			return "agent gone"
-		}
 		return "connection lost"
+	case acpterm.EndedByAgentGone:
+		return "agent gone"
 	}
 	if info.Attached && info.EndedBy != acpterm.EndedByKill {
 		return "released"

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	maxRootLines      = 5400
+	maxRootLines      = 5600
 	maxRootFiles      = 28
 	maxLibraryLines   = 15600 // the root and internal, without the packages that only tests import
-	maxGoLines        = 140_000
+	maxGoLines        = 138_000
 	maxExampleLines   = 2500   // of all examples, without tests
 	maxExamplesLines  = 4000   // the same with tests
 	maxOneExample     = 400    // without tests
 	maxWords          = 15_000 // of the pages in docs
 	maxRootTestFiles  = 10
-	maxNames          = 105 // exported by the root
+	maxNames          = 107 // exported by the root
 	maxIdentifiers    = 410 // the same with exported methods and fields
 	maxOptionFields   = 46  // of all structs of options in the root
 	maxTerminalFields = 24

@@ -78,24 +78,10 @@ func (t *trace) finish(ctx context.Context, left []int, doubt error) {
 		"left", fmt.Sprint(left), "doubt", doubt)
 }
 
-// looks tells which processes a scan examines.
-func (t *trace) looks(which string) {
-	if t != nil {
-		t.once("examines", 0, 0, which, nil)
-	}
-}
-
 // found tells that a process is a member, and why.
 func (t *trace) found(pid int, started uint64, why string) {
 	if t != nil {
 		t.once("found", pid, started, why, nil)
-	}
-}
-
-// leaves tells why a process that exists gets no signal.
-func (t *trace) leaves(pid int, why string) {
-	if t != nil {
-		t.once("leaves alone", pid, 0, why, nil)
 	}
 }
 

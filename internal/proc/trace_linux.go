@@ -13,3 +13,10 @@ func programOf(pid int) (name string, exists bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
 	return strings.TrimSuffix(string(text), "\n"), err == nil
 }
+
+// looks tells which processes a scan examines.
+func (t *trace) looks(which string) {
+	if t != nil {
+		t.once("examines", 0, 0, which, nil)
+	}
+}

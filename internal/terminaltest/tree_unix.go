@@ -247,8 +247,3 @@ func (p Place) startTime(pid int) string {
 	}
 	return started
 }
-
-func (p Place) stateOf(pid int) string {
-	state, _ := p.Process(pid)
-	return state
-}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
-	"sync"
 
 	"github.com/acpterm/acpterm/internal/wire"
 )
@@ -31,74 +30,18 @@ import (
 // connection, Filter closes the Handler but not conn. Close returns once conn is closed, but Handler.Close also waits
 // for commands to exit. A nil conn is treated as closed. Filter must be called at most once.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
-	f := &filter{handler: h, ctx: ctx}
 	skipped := h.options.SkippedLines
 	if skipped == nil {
 		skipped = logSkippedLine
 	}
-	f.lines = wire.NewLines(conn, h.options.lineLimit(), func(text []byte, size int64, fault *wire.Fault) {
+	lines := wire.NewLines(conn, h.options.lineLimit(), func(text []byte, size int64, fault *wire.Fault) {
 		callHook("SkippedLines", func() { skipped(text, size, fault.Reason) })
 	}, invalidMessage)
-	stop := context.AfterFunc(ctx, func() { f.Close() })
+	take := func(m wire.Message) (taken bool) { return h.serveMessage(ctx, m, lines) }
+	rest = lines.Rest(take, func() { go h.Close() })
+	stop := context.AfterFunc(ctx, func() { rest.Close() })
 	h.closing.OnSet(func() { stop() })
-	return f
-}
-
-// filter is a connection without terminal/*.
-type filter struct {
-	handler *Handler
-	ctx     context.Context // of all requests
-	lines   *wire.Lines
-	unread  []byte // the rest of a line, for Read
-	inLine  bool   // the newline after unread has not been read
-
-	writing  sync.Mutex
-	unfilled []byte // the beginning of a line, from Write
-}
-
-func (f *filter) Read(p []byte) (int, error) {
-	for !f.inLine {
-		m, err := f.lines.Read()
-		if err != nil {
-			go f.handler.Close()
-			return 0, err
-		}
-		if m.Method == "" || !f.handler.serveMessage(f.ctx, m, f.lines) {
-			f.unread, f.inLine = m.Line, true // valid until the next Read of lines
-		}
-	}
-	n := copy(p, f.unread)
-	if f.unread = f.unread[n:]; len(f.unread) == 0 && n < len(p) {
-		p[n] = '\n'
-		n++
-		f.unread, f.inLine = nil, false // frees the memory of a long line
-	}
-	return n, nil
-}
-
-func (f *filter) Write(p []byte) (int, error) {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	f.unfilled = append(f.unfilled, p...)
-	for {
-		line, rest, ended := bytes.Cut(f.unfilled, []byte{'\n'})
-		if !ended {
-			return len(p), nil
-		}
-		f.unfilled = rest
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		if err := f.lines.WriteMessage(line); err != nil {
-			f.unfilled = nil
-			return len(p) - len(rest), err
-		}
-	}
-}
-
-func (f *filter) Close() error {
-	go f.handler.Close()
-	return f.lines.Close()
+	return rest
 }
 
 // logSkippedLine is the default of HandlerOptions.SkippedLines. JSON may be a request with a secret.

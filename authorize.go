@@ -20,7 +20,7 @@ type authorizer struct {
 // authorized is an allowed command, as it was at the decision.
 type authorized struct {
 	proposal Proposal
-	pinned   *pinned      // nil without a policy, and with a Runner
+	pinned   *pin.Pinned  // nil without a policy, and with a Runner
 	pin      string       // Found.Pin, of a Runner
 	contents pin.Contents // of the program; nil if no question was asked
 	decision *DecisionEvent
@@ -56,7 +56,7 @@ func (z *authorizer) authorize(
 		err = &Error{Kind: ErrDenied, Command: requested(req), Rule: decision.Rule, Reason: decision.Reason}
 	}
 	if err != nil {
-		a.pinned.close()
+		a.pinned.Close()
 		a.decision.Err = err
 	}
 	return a, err

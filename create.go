@@ -76,7 +76,7 @@ func (m *Manager) launch(
 	id := TerminalID(m.ids.Next(string(req.SessionID)))
 	allowed, err := m.authorizer.authorize(ctx, *s, id, req, command)
 	if err == nil {
-		defer allowed.pinned.close()
+		defer allowed.pinned.Close()
 	}
 	if err := m.events.recordDecision(ctx, allowed.decision, err); err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func lookupError(err error) error {
 }
 
 func (localMachine) settle(_ context.Context, a *authorized, _ bool) error {
-	a.pinned.close()
+	a.pinned.Close()
 	a.pinned = nil
 	c := &a.proposal.Command
 	path, err := filepath.EvalSymlinks(c.Path)
@@ -144,8 +144,14 @@ func (localMachine) settle(_ context.Context, a *authorized, _ bool) error {
 		c.Env = lookup.Merge(lookup.Key, lookup.Once(lookup.Key, c.Env), dir, nil) // a policy may have set it
 	}
 	c.Path, c.Dir = path, dir
-	a.pinned, err = newPinned(path, dir)
-	return err
+	program, err := pin.Stat(path)
+	if err != nil {
+		return fieldError("command", err)
+	}
+	if a.pinned, err = pin.Open(program, dir); err != nil {
+		return fieldError("cwd", err)
+	}
+	return nil
 }
 
 func (m localMachine) remember(ctx context.Context, a *authorized) (unverified []string, err error) {
@@ -159,45 +165,6 @@ func (m localMachine) remember(ctx context.Context, a *authorized) (unverified [
 // errChanged denies a command whose files have changed since the decision.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 	Reason: "the program or the directory was replaced or changed after the decision"}
-
-// pinned is a program and a directory at the time of the decision. It may be nil.
-type pinned struct {
-	program pin.File
-	dir     *pin.Dir
-	dirPath string
-}
-
-// newPinned pins a program and a directory, whose paths have no symbolic links.
-func newPinned(program, dir string) (*pinned, error) {
-	p := &pinned{dirPath: dir}
-	var err error
-	if p.program, err = pin.Stat(program); err != nil {
-		return nil, fieldError("command", err)
-	}
-	if p.dir, err = pin.OpenDir(dir); err != nil {
-		return nil, fieldError("cwd", err)
-	}
-	return p, nil
-}
-
-// start returns the command to start, or errChanged if the program or the directory has changed.
-func (p *pinned) start(c Command) (Command, error) {
-	switch {
-	case p == nil:
-		return c, nil
-	case !p.program.Unchanged() || !p.dir.Unchanged():
-		return c, errChanged
-	case c.Dir == p.dirPath:
-		c.Dir = p.dir.Path()
-	}
-	return c, nil
-}
-
-func (p *pinned) close() {
-	if p != nil {
-		p.dir.Close()
-	}
-}
 
 type localBackend struct {
 	*proc.Tree
@@ -236,13 +203,11 @@ func (m localMachine) start(
 	}
 	if same, err := m.verifier.Unchanged(ctx, allowed.contents); err != nil {
 		return nil, &Error{Kind: ErrCancelled, Err: err}
-	} else if !same {
+	} else if !same || !allowed.pinned.Unchanged() {
 		return nil, errChanged
 	}
-	command, err := allowed.pinned.start(wrapped.Command)
-	if err != nil {
-		return nil, err
-	}
+	command := wrapped.Command
+	command.Dir = allowed.pinned.Path(command.Dir)
 	spec, err := t.spec(s, command, wrapped)
 	if err != nil {
 		return nil, err

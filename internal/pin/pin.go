@@ -66,3 +66,37 @@ func (d *Dir) Path() string { return d.open.path(d.File.path) }
 
 // Close closes the directory.
 func (d *Dir) Close() { d.open.close() }
+
+// Pinned is a program and the directory that it will run in. A nil Pinned pins neither.
+type Pinned struct {
+	program File
+	dir     *Dir
+}
+
+// Open pins the directory at a path for a program. The path must not contain symbolic links. The caller must call
+// Close.
+func Open(program File, dir string) (*Pinned, error) {
+	opened, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Pinned{program, opened}, nil
+}
+
+// Unchanged reports whether both are unchanged.
+func (p *Pinned) Unchanged() bool { return p == nil || p.program.Unchanged() && p.dir.Unchanged() }
+
+// Path returns Dir.Path if dir is the path of the directory, and dir otherwise.
+func (p *Pinned) Path(dir string) string {
+	if p == nil || dir != p.dir.File.path {
+		return dir
+	}
+	return p.dir.Path()
+}
+
+// Close closes the directory.
+func (p *Pinned) Close() {
+	if p != nil {
+		p.dir.Close()
+	}
+}

@@ -144,7 +144,7 @@ func (h *Handler) prepare(method string, params []byte) work {
 	t, err := h.manager.Terminal(session, id)
 	switch {
 	case err != nil && method == MethodRelease && h.manager.ids.Issued(string(session), string(id)): // released before
-		return known{result: EmptyResponse{}}
+		return known{result: struct{}{}}
 	case err != nil:
 		return refuse(err)
 	case t.Attached():
@@ -155,10 +155,10 @@ func (h *Handler) prepare(method string, params []byte) work {
 		return poll{t}
 	case MethodKill:
 		e := t.beginKill()
-		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
+		return await{&e.done, func() (any, error) { return struct{}{}, e.err }}
 	case MethodRelease:
 		h.manager.beginRelease(t)
-		return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
+		return await{&t.release.done, func() (any, error) { return struct{}{}, t.release.err }}
 	default:
 		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
 	}

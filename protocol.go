@@ -191,12 +191,6 @@ func isSignalName(text string) bool {
 	return text != "" && len(text) <= most && other == ""
 }
 
-// EmptyResponse represents the response to terminal/kill or terminal/release (schema types KillTerminalResponse and
-// ReleaseTerminalResponse).
-type EmptyResponse struct {
-	Meta Meta `json:"_meta,omitempty"`
-}
-
 // UnmarshalJSON parses and validates a request. As required by the schema, it rejects null elements in args and env,
 // and missing or null values for required fields. Any error is an *Error of kind ErrInvalidParams with Field set.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {

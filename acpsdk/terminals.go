@@ -154,7 +154,7 @@ func (t *Terminals) create(
 	}
 	// The request was cancelled after the start, so the agent never receives the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
-	dispatch[acpterm.EmptyResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
+	dispatch[struct{}](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
 	return created, cancelled
 }
@@ -201,8 +201,8 @@ func (t *Terminals) WaitForTerminalExit(
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
-	killed, err := dispatch[acpterm.EmptyResponse](ctx, t, acpterm.MethodKill, req.SessionId, req)
-	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
+	_, err := dispatch[struct{}](ctx, t, acpterm.MethodKill, req.SessionId, req)
+	return acp.KillTerminalResponse{}, err
 }
 
 // ReleaseTerminal is like KillTerminal, but it also invalidates the terminal's ID immediately. It may be called more
@@ -210,8 +210,8 @@ func (t *Terminals) KillTerminal(
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {
-	released, err := dispatch[acpterm.EmptyResponse](ctx, t, acpterm.MethodRelease, req.SessionId, req)
-	return acp.ReleaseTerminalResponse{Meta: metaOf(released.Meta)}, err
+	_, err := dispatch[struct{}](ctx, t, acpterm.MethodRelease, req.SessionId, req)
+	return acp.ReleaseTerminalResponse{}, err
 }
 
 // dispatch passes a request to the handler. It refuses an empty session id, since the SDK decodes an absent id as

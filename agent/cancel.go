@@ -38,7 +38,7 @@ func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 				conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
 				return
 			}
-			conn.Reply(context.Background(), req.ID, acpterm.EmptyResponse{})
+			conn.Reply(context.Background(), req.ID, struct{}{})
 		})
 	}
 }

@@ -48,7 +48,7 @@ func (ts *Terminals) cancelToolCall(conn *jsonrpc2.Conn, req *jsonrpc2.Request) 
 		return false
 	}
 	if !req.Notif { // a notification has no answer
-		ts.reporter.queueAnswer(func() { conn.Reply(context.Background(), req.ID, acpterm.EmptyResponse{}) })
+		ts.reporter.queueAnswer(func() { conn.Reply(context.Background(), req.ID, struct{}{}) })
 	}
 	(*cancel)()
 	return true

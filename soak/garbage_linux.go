@@ -101,7 +101,7 @@ func validRequests(w *wire, t *tree) error {
 	if out.Output != "hello" || !status.Success() {
 		return fmt.Errorf("output %q, %v", out.Output, status)
 	}
-	var released acpterm.EmptyResponse
+	var released struct{}
 	return errors.Join(w.call(ctx, acpterm.MethodRelease, subject, &released))
 }
 

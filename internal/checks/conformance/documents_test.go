@@ -44,10 +44,8 @@ var filled = map[string]any{
 	"WaitForTerminalExitResponse": acpterm.TerminalExitStatus{
 		ExitCode: new(uint32(3)), Signal: new("SIGTERM"), Meta: meta,
 	},
-	"KillTerminalRequest":     acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
-	"KillTerminalResponse":    acpterm.EmptyResponse{Meta: meta},
-	"ReleaseTerminalRequest":  acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
-	"ReleaseTerminalResponse": acpterm.EmptyResponse{Meta: meta},
+	"KillTerminalRequest":    acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
+	"ReleaseTerminalRequest": acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
 	"TerminalExitStatus": acpterm.TerminalExitStatus{
 		ExitCode: new(uint32(math.MaxUint32)), Signal: new("SIGKILL"), Meta: meta,
 	},
@@ -134,12 +132,10 @@ var documents = map[string][]string{
 		`{"sessionId":"s","terminalId":"t"}`,
 		`{"sessionId":"s","terminalId":"t","_meta":` + anyMeta + `}`,
 	},
-	"KillTerminalResponse": {`{}`, `{"_meta":null}`, `{"_meta":` + anyMeta + `}`},
 	"ReleaseTerminalRequest": {
 		`{"sessionId":"s","terminalId":"t"}`,
 		`{"sessionId":"s","terminalId":"t","_meta":` + anyMeta + `}`,
 	},
-	"ReleaseTerminalResponse": {`{}`, `{"_meta":null}`, `{"_meta":` + anyMeta + `}`},
 	"TerminalExitStatus": {
 		`{}`,
 		`{"exitCode":0,"signal":null}`,

@@ -25,9 +25,7 @@ var objectTypes = map[string]reflect.Type{
 	"WaitForTerminalExitRequest":  reflect.TypeFor[acpterm.TerminalRequest](),
 	"WaitForTerminalExitResponse": reflect.TypeFor[acpterm.TerminalExitStatus](),
 	"KillTerminalRequest":         reflect.TypeFor[acpterm.TerminalRequest](),
-	"KillTerminalResponse":        reflect.TypeFor[acpterm.EmptyResponse](),
 	"ReleaseTerminalRequest":      reflect.TypeFor[acpterm.TerminalRequest](),
-	"ReleaseTerminalResponse":     reflect.TypeFor[acpterm.EmptyResponse](),
 	"TerminalExitStatus":          reflect.TypeFor[acpterm.TerminalExitStatus](),
 	"EnvVariable":                 reflect.TypeFor[acpterm.EnvVariable](),
 	"CancelRequestNotification":   reflect.TypeFor[agent.CancelRequestNotification](),
@@ -43,8 +41,8 @@ var scalarTypes = map[string]reflect.Type{
 }
 
 // withoutType lists the definitions without a Go type in the library. A Terminal is a part of a tool call, which agents
-// send and clients show; no terminal/* method carries it.
-var withoutType = []string{"Terminal"}
+// send and clients show; no terminal/* method carries it. A kill and a release are answered with an empty object.
+var withoutType = []string{"Terminal", "KillTerminalResponse", "ReleaseTerminalResponse"}
 
 // alwaysThere lists the optional properties that are sent even when they are null or false: an agent sees that the code
 // or the signal is null, and need not guess why it is absent.

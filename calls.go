@@ -40,7 +40,7 @@ var errCancelRequest = errors.New("the agent cancelled the request")
 // serveMessage is Handle for a message of Filter. It reports whether it took the message.
 func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
 	switch {
-	case m.Method == MethodCancelRequest && m.ID == nil:
+	case m.Method == wire.MethodCancelRequest && m.ID == nil:
 		return h.cancelPending(m.Params)
 	case !slices.Contains(methods, m.Method):
 		return false

@@ -92,7 +92,7 @@ func (h *Handler) Capabilities() ClientCapabilities {
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
-	case req.Method == MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):
+	case req.Method == wire.MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:

@@ -13,14 +13,13 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// The terminal methods (https://agentclientprotocol.com/protocol/v1/terminals) and the cancellation of a request.
+// The terminal methods (https://agentclientprotocol.com/protocol/v1/terminals).
 const (
-	MethodCreate        = "terminal/create"
-	MethodOutput        = "terminal/output"
-	MethodWaitForExit   = "terminal/wait_for_exit"
-	MethodKill          = "terminal/kill"
-	MethodRelease       = "terminal/release"
-	MethodCancelRequest = "$/cancel_request"
+	MethodCreate      = "terminal/create"
+	MethodOutput      = "terminal/output"
+	MethodWaitForExit = "terminal/wait_for_exit"
+	MethodKill        = "terminal/kill"
+	MethodRelease     = "terminal/release"
 )
 
 // A SessionID identifies a session, which is a conversation between a client and an agent (schema type SessionId). The

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/acpterm/acpterm"
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // call is a method and its params.
@@ -121,7 +123,7 @@ type cancellation struct{ request *request }
 
 // write writes the cancellation. It fails only if the connection is closed.
 func (c *cancellation) write() {
-	c.request.client.conn.Notify(context.Background(), acpterm.MethodCancelRequest,
+	c.request.client.conn.Notify(context.Background(), wire.MethodCancelRequest,
 		CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
 }
 

@@ -239,7 +239,7 @@ func TestWaitIsCancelled(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, s.cancels)
 		var cancelled agent.CancelRequestNotification
-		require.NoError(t, json.Unmarshal(s.params[acpterm.MethodCancelRequest], &cancelled))
+		require.NoError(t, json.Unmarshal(s.params["$/cancel_request"], &cancelled))
 		require.Regexp(t, `^"terminal-[A-Z2-7]{8}-2"$`, string(cancelled.RequestID))
 
 		_, err = term.Wait(ctx)

@@ -59,7 +59,7 @@ func (s *scripted) requests() string {
 // Handle is called by the reading goroutine.
 func (s *scripted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	s.params[req.Method] = *req.Params
-	if req.Method == acpterm.MethodCancelRequest {
+	if req.Method == "$/cancel_request" {
 		s.cancels++
 		return
 	}

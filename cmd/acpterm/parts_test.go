@@ -318,7 +318,7 @@ func withdraw(args []string) script {
 			}
 			if i == 0 {
 				awaitFile(args[0])
-				a.conn.Notify(context.Background(), acpterm.MethodCancelRequest, map[string]any{"requestId": id})
+				a.conn.Notify(context.Background(), "$/cancel_request", map[string]any{"requestId": id})
 			}
 			answers = append(answers, func() { a.say(fmt.Sprintf("%d: %v\n", i, waiting.Wait(context.Background(), nil))) })
 		}

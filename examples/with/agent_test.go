@@ -107,7 +107,7 @@ func (a *testAgent) cancelWaits(ctx context.Context) error {
 				return err
 			}
 			quoted, _ := json.Marshal(id)
-			a.conn.Notify(ctx, acpterm.MethodCancelRequest, agent.CancelRequestNotification{RequestID: quoted})
+			a.conn.Notify(ctx, "$/cancel_request", agent.CancelRequestNotification{RequestID: quoted})
 			if err := a.sayError(ctx, wait.Wait(ctx, nil), "kind"); err != nil {
 				return err
 			}

@@ -11,6 +11,9 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
+// MethodCancelRequest is the method of the notification that cancels a request.
+const MethodCancelRequest = "$/cancel_request"
+
 // Fault describes the problem with a line, such as "is not JSON", and the code for the answer
 // (https://www.jsonrpc.org/specification#error_object).
 type Fault struct {

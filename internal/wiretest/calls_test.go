@@ -110,7 +110,7 @@ func TestACancelWithAnIDIsRefused(t *testing.T) {
 	p := hosttest.ConnectPeer(t, m, nil)
 	term := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	p.Write(hosttest.Request(`1`, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
-	r := p.Ask(`2`, acpterm.MethodCancelRequest, hosttest.Object{"requestId": 1})
+	r := p.Ask(`2`, "$/cancel_request", hosttest.Object{"requestId": 1})
 	require.Equal(t, `2`, string(r.ID))
 	require.EqualValues(t, -32601, r.Error.Code)
 	require.NoError(t, term.Kill(t.Context()))

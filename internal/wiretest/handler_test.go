@@ -305,10 +305,10 @@ func TestWireNextGetsEverythingElse(t *testing.T) {
 	next := &recorder{}
 	a := hosttest.Connect(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Next: next})
 	require.NoError(t, a.Notify(t.Context(), "session/update", hosttest.Object{}))
-	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCancelRequest, hosttest.Object{"requestId": 4711}), "not one of ours")
+	require.NoError(t, a.Notify(t.Context(), "$/cancel_request", hosttest.Object{"requestId": 4711}), "not one of ours")
 	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCreate, hosttest.ChildRequest("sleep")), "nobody could use it")
 	require.Equal(t, `"from next"`, string(a.MustDo("fs/read_text_file", hosttest.Object{})))
-	require.Equal(t, []string{"session/update", acpterm.MethodCancelRequest, "fs/read_text_file"}, next.seen)
+	require.Equal(t, []string{"session/update", "$/cancel_request", "fs/read_text_file"}, next.seen)
 	a.MustDo(acpterm.MethodRelease, hosttest.Of(a.Create("sleep")))
 }
 
@@ -347,7 +347,7 @@ func dispatch(a *hosttest.Agent, id, method string, params any) (cancel func(), 
 	call, err := a.DispatchCall(a.T.Context(), method, params, jsonrpc2.PickID(jsonrpc2.ID{Str: id, IsString: true}))
 	require.NoError(a.T, err)
 	return func() {
-		require.NoError(a.T, a.Notify(a.T.Context(), acpterm.MethodCancelRequest, hosttest.Object{"requestId": id}))
+		require.NoError(a.T, a.Notify(a.T.Context(), "$/cancel_request", hosttest.Object{"requestId": id}))
 	}, func() error { return call.Wait(a.T.Context(), nil) }
 }
 

@@ -60,7 +60,7 @@ var methods = map[string]string{
 	"KillTerminalResponse":        acpterm.MethodKill,
 	"ReleaseTerminalRequest":      acpterm.MethodRelease,
 	"ReleaseTerminalResponse":     acpterm.MethodRelease,
-	"CancelRequestNotification":   acpterm.MethodCancelRequest,
+	"CancelRequestNotification":   "$/cancel_request",
 }
 
 // loadTypes loads the parts of v1's schema about terminals, together with the capability of signing in, which shares a

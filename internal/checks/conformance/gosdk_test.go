@@ -235,7 +235,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		var m wireMessage
 		// Longer messages contain output.
 		if len(w.line) < 4096 && json.Unmarshal(w.line, &m) == nil &&
-			(m.Method == acpterm.MethodWaitForExit || m.Method == acpterm.MethodCancelRequest || m.Error != nil) {
+			(m.Method == acpterm.MethodWaitForExit || m.Method == "$/cancel_request" || m.Error != nil) {
 			w.messages <- m
 		}
 		w.line = w.line[:0]
@@ -335,7 +335,7 @@ func TestGoSDKCancelsAWait(t *testing.T) {
 			require.ErrorAs(t, (<-cancelled).err, &own)
 			require.Equal(t, test.code, own.Code)
 			notification := <-c.sent
-			require.Equal(t, acpterm.MethodCancelRequest, notification.Method)
+			require.Equal(t, "$/cancel_request", notification.Method)
 			require.Equal(t, string(id), string(notification.Params.RequestID))
 			answer := <-c.received
 			require.Equal(t, string(id), string(answer.ID))

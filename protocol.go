@@ -194,36 +194,20 @@ func isSignalName(text string) bool {
 // and missing or null values for required fields. Any error is an *Error of kind ErrInvalidParams with Field set.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
-	var args, env []json.RawMessage
 	o := wire.ReadObject(data)
 	req.SessionID = SessionID(o.RequireString("sessionId"))
 	req.Command = o.RequireString("command")
-	o.Read("args", &args, "an array")
-	o.Read("env", &env, "an array")
+	req.Args = o.Strings("args")
+	for e := range o.Children("env") {
+		v := EnvVariable{Name: e.RequireString("name"), Value: e.RequireString("value")}
+		e.Read("_meta", &v.Meta, "an object")
+		req.Env = append(req.Env, v)
+	}
 	if o.Read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
 		o.Fail("cwd", "must be an absolute path")
 	}
 	o.Read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
 	o.Read("_meta", &req.Meta, "an object")
-	for i, arg := range args {
-		var text *string
-		if json.Unmarshal(arg, &text) != nil || text == nil {
-			o.Fail(fmt.Sprintf("args[%d]", i), "must be a string")
-			break
-		}
-		req.Args = append(req.Args, *text)
-	}
-	for i, item := range env {
-		var v EnvVariable
-		e := o.Child(fmt.Sprintf("env[%d]", i), item)
-		v.Name = e.RequireString("name")
-		v.Value = e.RequireString("value")
-		e.Read("_meta", &v.Meta, "an object")
-		if o.Err() != nil {
-			break
-		}
-		req.Env = append(req.Env, v)
-	}
 	if err := o.Err(); err != nil {
 		return invalidParams(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"unicode/utf8"
 )
@@ -73,6 +74,34 @@ func (o *Object) RequireString(name string) (text string) {
 		o.Fail(name, "required")
 	}
 	return text
+}
+
+// Strings decodes an array of strings, up to the first error.
+func (o *Object) Strings(name string) (texts []string) {
+	var items []json.RawMessage
+	o.Read(name, &items, "an array")
+	for i, item := range items {
+		var text *string
+		if json.Unmarshal(item, &text) != nil || text == nil {
+			o.Fail(fmt.Sprintf("%s[%d]", name, i), "must be a string")
+			break
+		}
+		texts = append(texts, *text)
+	}
+	return texts
+}
+
+// Children iterates over the objects of an array, up to the first error.
+func (o *Object) Children(name string) iter.Seq[*Object] {
+	var items []json.RawMessage
+	o.Read(name, &items, "an array")
+	return func(yield func(*Object) bool) {
+		for i, item := range items {
+			if o.Err() != nil || !yield(o.Child(fmt.Sprintf("%s[%d]", name, i), item)) {
+				return
+			}
+		}
+	}
 }
 
 // Fail adds an error about a property.

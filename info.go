@@ -2,9 +2,7 @@ package acpterm
 
 // Snapshots of a terminal and of a Manager, to show to a user.
 
-import (
-	"time"
-)
+import "time"
 
 // TerminalInfo is a snapshot of a terminal's state. It does not share any memory with the terminal.
 type TerminalInfo struct {

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -262,7 +261,7 @@ func startError(c Command, err error) error {
 		return &Error{Kind: ErrInternal, Field: "Limits." + limit.Name, Reason: limit.Reason, Err: limit.Err}
 	}
 	failed := &Error{Kind: ErrInternal, Command: c.Args[0], Reason: "cannot be started", Err: err}
-	if !failedToExecute(err) {
+	if !lookup.FailedToExecute(err) {
 		return failed
 	}
 	if _, err := (localMachine{}).dir(c.Dir); err != nil {
@@ -278,14 +277,4 @@ func startError(c Command, err error) error {
 		failed.Kind, failed.Field = ErrNotExecutable, "command"
 	}
 	return failed
-}
-
-// failedToExecute reports whether the system failed to execute the program: an error of syscall.ForkExec, as os/exec
-// wraps it, or of syscall.StartProcess.
-func failedToExecute(err error) bool {
-	if _, ok := err.(syscall.Errno); ok {
-		return true
-	}
-	e, ok := err.(*os.PathError)
-	return ok && e.Op == "fork/exec"
 }

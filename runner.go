@@ -182,23 +182,11 @@ func (m runnerMachine) shell(ctx context.Context, c Command, s Shell, inherited 
 		s = Shell{Program: "sh", Args: []string{"-c"}}
 	}
 	c.Args = slices.Concat([]string{s.Program}, s.Args, []string{c.ShellLine})
-	found, err := m.lookPath(ctx, c, absolutePath(inherited))
+	found, err := m.lookPath(ctx, c, lookup.AbsolutePath(inherited))
 	if errors.Is(err, ErrCommandNotFound) || errors.Is(err, ErrNotExecutable) {
 		return located{}, s.cannotRun(err)
 	}
 	return found, err
-}
-
-// absolutePath removes relative entries from the PATH: they lead into the command's directory, which the agent chooses.
-func absolutePath(env []string) []string {
-	env = slices.Clone(env)
-	for i, variable := range env {
-		if list, ok := strings.CutPrefix(variable, "PATH="); ok {
-			isRelative := func(entry string) bool { return !path.IsAbs(entry) }
-			env[i] = "PATH=" + strings.Join(slices.DeleteFunc(strings.Split(list, ":"), isRelative), ":")
-		}
-	}
-	return env
 }
 
 func (m runnerMachine) realDir(ctx context.Context, dir string) (resolved string, err error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -196,4 +197,27 @@ func search(directories []string, name string, env []string) (string, error) {
 		return "", denied
 	}
 	return "", fs.ErrNotExist
+}
+
+// AbsolutePath removes relative entries from the PATH of a Unix system: they lead into the command's directory, which
+// the agent chooses.
+func AbsolutePath(env []string) []string {
+	env = slices.Clone(env)
+	for i, variable := range env {
+		if list, ok := strings.CutPrefix(variable, "PATH="); ok {
+			isRelative := func(entry string) bool { return !path.IsAbs(entry) }
+			env[i] = "PATH=" + strings.Join(slices.DeleteFunc(strings.Split(list, ":"), isRelative), ":")
+		}
+	}
+	return env
+}
+
+// FailedToExecute reports whether the system failed to execute the program: an error of syscall.ForkExec, as os/exec
+// wraps it, or of syscall.StartProcess.
+func FailedToExecute(err error) bool {
+	if _, ok := err.(syscall.Errno); ok {
+		return true
+	}
+	e, ok := err.(*os.PathError)
+	return ok && e.Op == "fork/exec"
 }

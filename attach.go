@@ -195,7 +195,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 	if b.code == nil && b.signal == nil {
 		b.code, b.signal = code, signal
 		if t.state == StateEnded {
-			t.end.by, t.end.status = b.ended(t.end.by)
+			t.end.by, t.end.status = b.ended(t.end.by, proc.Exit{})
 		}
 	}
 	t.mu.Unlock()
@@ -204,7 +204,10 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 // Attached reports whether the terminal was created by Handler.Attach. If so, the command is run by the terminal's
 // owner, such as the agent. Kill can only ask the owner to stop the command, and Release leaves the command running.
-func (t *Terminal) Attached() bool { return t.owner != nil }
+func (t *Terminal) Attached() bool {
+	_, is := t.owner.(*attached)
+	return is
+}
 
 type attached struct {
 	noProcess
@@ -245,7 +248,7 @@ func (b *attached) releasing() {
 	}
 }
 
-func (b *attached) ended(by EndedBy) (EndedBy, TerminalExitStatus) {
+func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) {
 	if b.cancelled && by == EndedByItself {
 		by = EndedByKill
 	}
@@ -259,11 +262,14 @@ func (b *attached) ended(by EndedBy) (EndedBy, TerminalExitStatus) {
 	return by, s
 }
 
-func (b *attached) describe(info *TerminalInfo) {
+func (b *attached) describe(_ *Terminal, info *TerminalInfo) {
 	info.Attached, info.Meta = true, b.meta.clone()
 	info.Cancellable = b.cancel != nil && info.State.alive() && !b.orphaned()
 	info.Size = copyOf(b.size)
 }
+
+// outputEnds closes at the end of the command: the owner may write more after it, but need not.
+func (b *attached) outputEnds(t *Terminal) <-chan struct{} { return t.ended.Done() }
 
 // kill asks the owner to end the command, and returns when the owner has reported the end.
 func (b *attached) kill(ctx context.Context, t *Terminal) error {

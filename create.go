@@ -335,6 +335,7 @@ func (m *Manager) run(
 		created:    time.Now(),
 		escalation: lifeSteps(s.commands.escalation()),
 		timeout:    max(s.commands.Timeout, 0),
+		owner:      managed{},
 		backend:    notStarted{},
 		store:      newStore(limits, s.commands.PTY),
 		shared:     &m.shared,

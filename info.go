@@ -48,12 +48,7 @@ func (t *Terminal) Info() TerminalInfo {
 	b := t.backend
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
 	info.ExitStatus, info.Command = t.exitStatusLocked(), t.command.clone()
-	switch {
-	case t.owner != nil:
-		t.owner.describe(&info)
-	case !t.startedAt.IsZero():
-		info.Cgroup = t.ownCgroup()
-	}
+	t.owner.describe(t, &info)
 	t.mu.Unlock()
 	info.PID = b.PID()
 	info.Limits = b.limits()

@@ -1,8 +1,8 @@
 package acpterm
 
 // The seam between a Terminal and its command. A machine looks commands up and starts them: localMachine, or
-// runnerMachine for Options.Runner. A backend is a started command: localBackend, runnerBackend, or attached, which is
-// also the owner of its terminal.
+// runnerMachine for Options.Runner. A backend is a started command: localBackend, runnerBackend, or attached. An
+// owner runs the command.
 
 import (
 	"context"
@@ -69,17 +69,45 @@ type backend interface {
 	limits() []EnforcedLimit
 }
 
-// owner runs the command of an attached terminal.
+// owner runs the command of a terminal: managed, or attached. Terminal.mu is held in ended and describe.
 type owner interface {
 	// kill is Terminal.Kill.
 	kill(ctx context.Context, t *Terminal) error
 	// releasing is called at the beginning of a release.
 	releasing()
-	// ended returns the cause of the end and the exit status, after the exit. Terminal.mu is held.
-	ended(by EndedBy) (EndedBy, TerminalExitStatus)
-	// describe adds facts to a snapshot. Terminal.mu is held.
-	describe(info *TerminalInfo)
+	// ended returns the cause of the end and the exit status, after the exit.
+	ended(by EndedBy, e proc.Exit) (EndedBy, TerminalExitStatus)
+	// describe adds facts to a snapshot of a terminal.
+	describe(t *Terminal, info *TerminalInfo)
+	// outputEnds returns a channel closed when no output need follow, or nil if only the store knows the end.
+	outputEnds(t *Terminal) <-chan struct{}
 }
+
+// managed is the Manager as the owner of the commands that it runs.
+type managed struct{}
+
+func (managed) kill(ctx context.Context, t *Terminal) error {
+	e := t.beginKill()
+	if err := t.await(ctx, &e.done, "kill"); err != nil {
+		return err
+	}
+	return e.err
+}
+
+func (managed) releasing() {}
+
+func (managed) ended(by EndedBy, e proc.Exit) (EndedBy, TerminalExitStatus) {
+	code, signal := e.Status()
+	return by, TerminalExitStatus{ExitCode: code, Signal: signal, Meta: by.meta()}
+}
+
+func (managed) describe(t *Terminal, info *TerminalInfo) {
+	if !t.startedAt.IsZero() {
+		info.Cgroup = t.ownCgroup()
+	}
+}
+
+func (managed) outputEnds(*Terminal) <-chan struct{} { return nil }
 
 // noProcess has the methods that all backends without a local process share.
 type noProcess struct{}

@@ -135,10 +135,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)
 		ring := t.store.buffer()
-		var ends <-chan struct{} // nil unless attached: the owner may write more after the end, but need not
-		if t.owner != nil {
-			ends = t.ended.Done()
-		}
+		ends := t.owner.outputEnds(t)
 		for ctx.Err() == nil {
 			over := isClosed(ends) // before the read, which then has all
 			e := ring.Read(at, followSize)

@@ -73,7 +73,7 @@ type Terminal struct {
 	created    time.Time
 	escalation []life.Step
 	timeout    time.Duration // or 0
-	owner      owner         // of an attached terminal, or nil
+	owner      owner
 
 	*shared  // the Manager's
 	store    store

@@ -41,14 +41,7 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // If the terminal is attached, Kill does not send any signals. Instead, it asks the owner to stop the command and waits
 // for the owner to report its exit. If the owner cannot be asked or refuses, Kill returns ErrNotCancellable.
 func (t *Terminal) Kill(ctx context.Context) error {
-	if t.owner != nil {
-		return t.owner.kill(ctx, t)
-	}
-	e := t.beginKill()
-	if err := t.await(ctx, &e.done, "kill"); err != nil {
-		return err
-	}
-	return e.err
+	return t.owner.kill(ctx, t)
 }
 
 // beginKill is the part of Kill that does not wait.
@@ -66,9 +59,7 @@ func (t *Terminal) prepareRelease(after func(*Terminal)) (begin func()) {
 	e, begun := t.prepareEnd(EndedByRelease)
 	t.busy.Add(1)
 	return func() {
-		if t.owner != nil {
-			t.owner.releasing()
-		}
+		t.owner.releasing()
 		go func() {
 			defer t.busy.Done()
 			if begun {
@@ -244,13 +235,10 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		ending.reportsEnd = ending.reportsEnd || reported
 	}
 	t.state = StateEnded
-	switch {
-	case err == nil && t.owner != nil:
-		t.end.by, t.end.status = t.owner.ended(t.end.by)
-	case err == nil:
-		t.end.exit, t.end.status.Meta = e, t.end.by.meta()
-		t.end.status.ExitCode, t.end.status.Signal = e.Status()
-	default:
+	if err == nil {
+		t.end.exit = e
+		t.end.by, t.end.status = t.owner.ended(t.end.by, e)
+	} else {
 		failure := t.endNotSeen(err)
 		t.end.err = failure
 		switch failure.Kind {

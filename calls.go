@@ -164,6 +164,14 @@ func (h *Handler) prepare(method string, params []byte) work {
 	}
 }
 
+// toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
+func (h *Handler) toInternalID(id SessionID) SessionID {
+	if id == "" {
+		return ""
+	}
+	return h.options.SessionPrefix + id
+}
+
 // prepareCreate reads a create and reserves its memory. It refuses the create if all pending ones would need too much.
 func (h *Handler) prepareCreate(params []byte) work {
 	quota := func(name string, limit int) work {
@@ -254,8 +262,54 @@ func (h *Handler) create(ctx context.Context, w start, deliver func() error) (an
 	return CreateTerminalResponse{TerminalID: t.id}, nil
 }
 
+// tracked calls create, which calls adopt with the new terminal. Close waits until then, and releases the terminal. An
+// error of adopt is a panic of HandlerOptions.Created.
+func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, error)) (*Terminal, error) {
+	h.mu.Lock()
+	closing := h.closing.IsSet()
+	if !closing {
+		h.creates.Add(1)
+	}
+	h.mu.Unlock()
+	if closing {
+		return nil, &Error{Kind: ErrClosing}
+	}
+	done := sync.OnceFunc(h.creates.Done)
+	defer done()
+	return create(func(t *Terminal) error {
+		h.mu.Lock()
+		h.terminals[t] = true
+		h.mu.Unlock()
+		t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
+		done()                                        // Created may call Close
+		if h.options.Created == nil {
+			return nil
+		}
+		return callHook("Created", func() { h.options.Created(t) })
+	})
+}
+
+// untrack forgets a terminal.
+func (h *Handler) untrack(t *Terminal) {
+	h.outputs.Forget(terminalOutput{t})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.terminals, t)
+}
+
 // reply writes an answer.
 func (h *Handler) reply(c *call, result any, err error) { c.to.reply(result, h.toWireError(err)) }
+
+// toWireError returns an error with the agent's id of the session.
+func (h *Handler) toWireError(err error) error {
+	e, ok := err.(*Error)
+	if !ok || h.options.SessionPrefix == "" {
+		return err
+	}
+	onWire := *e
+	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
+	return &onWire
+}
 
 // replier writes the answer of one call. It drops write errors, because the reader of the connection sees its end.
 type replier interface {
@@ -337,58 +391,4 @@ func (o terminalOutput) Response() (encode func(start int64) []byte) {
 		encoded, _ := json.Marshal(respond(start)) // its Meta is this package's own
 		return encoded
 	}
-}
-
-// tracked calls create, which calls adopt with the new terminal. Close waits until then, and releases the terminal. An
-// error of adopt is a panic of HandlerOptions.Created.
-func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, error)) (*Terminal, error) {
-	h.mu.Lock()
-	closing := h.closing.IsSet()
-	if !closing {
-		h.creates.Add(1)
-	}
-	h.mu.Unlock()
-	if closing {
-		return nil, &Error{Kind: ErrClosing}
-	}
-	done := sync.OnceFunc(h.creates.Done)
-	defer done()
-	return create(func(t *Terminal) error {
-		h.mu.Lock()
-		h.terminals[t] = true
-		h.mu.Unlock()
-		t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
-		done()                                        // Created may call Close
-		if h.options.Created == nil {
-			return nil
-		}
-		return callHook("Created", func() { h.options.Created(t) })
-	})
-}
-
-// untrack forgets a terminal.
-func (h *Handler) untrack(t *Terminal) {
-	h.outputs.Forget(terminalOutput{t})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.terminals, t)
-}
-
-// toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
-func (h *Handler) toInternalID(id SessionID) SessionID {
-	if id == "" {
-		return ""
-	}
-	return h.options.SessionPrefix + id
-}
-
-// toWireError returns an error with the agent's id of the session.
-func (h *Handler) toWireError(err error) error {
-	e, ok := err.(*Error)
-	if !ok || h.options.SessionPrefix == "" {
-		return err
-	}
-	onWire := *e
-	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
-	return &onWire
 }

@@ -188,7 +188,7 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 // negative code on Windows, the exit status has its lower 32 bits, and Meta contains the full code.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.owner
-	if signal != nil && !isSignalName(*signal) {
+	if signal != nil && !proc.IsSignalName(*signal) {
 		signal = nil
 	}
 	t.mu.Lock()

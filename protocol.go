@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
@@ -173,7 +173,7 @@ func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.Exit
 // text is one line of printable ASCII, whatever Signal contains: any other signal is cut and quoted.
 func (s TerminalExitStatus) String() string {
 	switch {
-	case s.Signal != nil && isSignalName(*s.Signal):
+	case s.Signal != nil && proc.IsSignalName(*s.Signal):
 		return "signal " + *s.Signal
 	case s.Signal != nil:
 		return fmt.Sprintf("signal %+.32q", *s.Signal)
@@ -181,13 +181,6 @@ func (s TerminalExitStatus) String() string {
 		return fmt.Sprintf("exit code %d", *s.ExitCode)
 	}
 	return "not known"
-}
-
-// isSignalName reports whether a text may be the name of a signal on some system, such as "SIGTERM" or "SIGRTMIN+3".
-func isSignalName(text string) bool {
-	const most = 32 // bytes
-	other := strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-_")
-	return text != "" && len(text) <= most && other == ""
 }
 
 // UnmarshalJSON parses and validates a request. As required by the schema, it rejects null elements in args and env,

@@ -1,9 +1,10 @@
 package proc
 
-// This file maps signals to their names.
+// The names of signals.
 
 import (
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -14,4 +15,11 @@ func SignalName(sig syscall.Signal) string {
 		return name
 	}
 	return "SIG" + strconv.Itoa(int(sig))
+}
+
+// IsSignalName reports whether a text may be the name of a signal on some system, such as "SIGTERM" or "SIGRTMIN+3".
+func IsSignalName(text string) bool {
+	const most = 32 // bytes
+	other := strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-_")
+	return text != "" && len(text) <= most && other == ""
 }

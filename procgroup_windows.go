@@ -1,15 +1,16 @@
 package acpterm
 
-// From a Command to what internal/proc starts, on Windows.
+// The parts of a start that depend on the system, for Windows. No process leaves the job object of its command.
 
 import (
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// hasSessions indicates that a process can leave its command's session: a job object is not left.
+// hasSessions indicates that a process can leave its command's session.
 const hasSessions = false
 
+// setCommand sets the command of a Spec.
 func setCommand(spec *proc.Spec, c Command) error {
 	path, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	if err != nil {

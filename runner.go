@@ -109,7 +109,8 @@ type Process interface {
 
 type runnerMachine struct{ runner Runner }
 
-func (runnerMachine) remote() bool { return true }
+func (runnerMachine) remote() bool                 { return true }
+func (runnerMachine) within(path, dir string) bool { return lookup.WithinAnywhere(path, dir) }
 
 // names distinguishes capitals: the Runner's system may do so even if the local one does not.
 func (runnerMachine) names() lookup.Names { return lookup.Exact }
@@ -122,13 +123,10 @@ func (runnerMachine) check(level string, o *CommandOptions) error {
 		return optionError(level+".PTY", "cannot be used with Options.Runner")
 	case o.Shell != nil:
 		program := o.Shell.Program
-		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), isAbsAnywhere(program))
+		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), lookup.IsAbsAnywhere(program))
 	}
 	return nil
 }
-
-// isAbsAnywhere reports whether a path is absolute on the local machine or on Unix.
-func isAbsAnywhere(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
 
 func (m runnerMachine) base(ctx context.Context) (dir string, env []string, err error) {
 	panicked := callHook("Runner's Base", func() { dir, env, err = m.runner.Base(ctx) })
@@ -190,7 +188,7 @@ func (m runnerMachine) shell(ctx context.Context, c Command, s Shell, inherited 
 }
 
 func (m runnerMachine) realDir(ctx context.Context, dir string) (resolved string, err error) {
-	if !isAbsAnywhere(dir) {
+	if !lookup.IsAbsAnywhere(dir) {
 		return "", errors.New("must be an absolute path")
 	}
 	panicked := callHook("Runner's RealDir", func() { resolved, err = m.runner.RealDir(ctx, dir) })
@@ -202,14 +200,6 @@ func (m runnerMachine) realDir(ctx context.Context, dir string) (resolved string
 		return "", e
 	}
 	return resolved, nil
-}
-
-func (runnerMachine) within(file, dir string) bool {
-	if !path.IsAbs(dir) {
-		return lookup.Within(file, dir)
-	}
-	file, dir = path.Clean(file), path.Clean(dir)
-	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // settle looks up a changed command again. LookPath has resolved the links of any other.

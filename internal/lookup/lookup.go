@@ -55,6 +55,18 @@ func Within(path, dir string) bool {
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
+// WithinAnywhere is Within for paths of the local system or of a Unix system.
+func WithinAnywhere(file, dir string) bool {
+	if !path.IsAbs(dir) {
+		return Within(file, dir)
+	}
+	file, dir = path.Clean(file), path.Clean(dir)
+	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// IsAbsAnywhere reports whether a path is absolute on the local system or on a Unix system.
+func IsAbsAnywhere(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
+
 // RealDir returns the absolute path of a directory with symbolic links resolved. Its error does not name the directory.
 func RealDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {

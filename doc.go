@@ -93,10 +93,8 @@
 // # Errors
 //
 // The methods of [Manager], [Terminal] and [Handler] return errors of type [*Error]. If several terminals are released,
-// the error may instead join several of them. To test for a [Kind], use errors.Is. The other fields provide details. If
-// terminals were not advertised, [Handler.Dispatch] and [ClientCapabilities].Require return a [*CapabilityError]. The
-// connection returned by [Handler.Filter] returns the underlying connection's errors. [ResponseError] converts errors
-// to JSON-RPC.
+// the error may instead join several of them. To test for a [Kind], use errors.Is. The other fields provide details.
+// [ResponseError] converts errors to JSON-RPC.
 //
 //	if errors.Is(err, acpterm.ErrCommandNotFound) {
 //

@@ -28,7 +28,8 @@ import (
 // If ctx is done or rest is closed, Filter closes conn and the Handler, and only messages already buffered can be read:
 // to get an agent's last ones, end ctx after Read has failed. If Read fails because the agent has closed the
 // connection, Filter closes the Handler but not conn. Close returns once conn is closed, but Handler.Close also waits
-// for commands to exit. A nil conn is treated as closed. Filter must be called at most once.
+// for commands to exit. Read and Write return the errors of conn. A nil conn is treated as closed. Filter must be
+// called at most once.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
 	skipped := h.options.SkippedLines
 	if skipped == nil {

@@ -42,8 +42,7 @@ type CommandOptions struct {
 	// "CommandOptions.Shell".
 	Shell *Shell
 
-	// ShellLines controls whether commands without arguments are run as shell lines. The default is ShellAuto, which
-	// does so if the command looks like a shell line and is not the name of a program.
+	// ShellLines controls whether commands without arguments are run as shell lines. The default is ShellAuto.
 	ShellLines ShellMode
 
 	// PTY, if non-nil, specifies that the command runs on a PTY. It cannot be combined with a Runner. If PTY is nil,
@@ -54,13 +53,11 @@ type CommandOptions struct {
 	// the next level entirely, so any fields that should still apply must be repeated.
 	Limits *Limits
 
-	// Sandbox, if non-nil, confines the command. It is called just before the command starts, once the policy has
-	// allowed it, and may rewrite the command. If Sandbox fails, so does Create. It cannot be combined with a Runner.
+	// Sandbox, if non-nil, confines the command once the policies have allowed it. It cannot be combined with a Runner.
 	Sandbox Sandbox
 
-	// Escalation lists the steps taken to terminate a process tree. Each step sends a signal to the entire tree. If the
-	// tree is still running after the step's wait, the next step is taken. The last step is always SIGKILL. Any
-	// processes still running 10 seconds after SIGKILL, or after the Wait specified for it, are considered survivors.
+	// Escalation lists the steps taken to terminate a process tree, until it has exited. The last step is always
+	// SIGKILL, even if it is not in the list.
 	//
 	// The default is to send SIGTERM and wait for 5 seconds. On a PTY, since interactive shells ignore SIGTERM, the
 	// default is to send SIGHUP, as if the terminal window had been closed, and wait for 1 second, and then to send
@@ -158,8 +155,8 @@ type Options struct {
 	KeepDetached bool
 
 	// Journal, if non-nil, gets an entry for each command before it starts, which is removed once a kill, release or
-	// timeout has ended its tree. If it cannot be added, Create fails; if it cannot be removed, the release fails.
-	// Several Managers may share a Journal. Package journal provides one that can also clean up after a crashed host.
+	// timeout has ended its tree. Several Managers may share a Journal. Package journal provides one that can also
+	// clean up after a crashed host.
 	Journal Journal
 
 	// RequireSessions causes Create to return ErrSessionNotFound if the session has not been opened with OpenSession.
@@ -175,9 +172,8 @@ type Options struct {
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Runner, if non-nil, looks up and runs commands somewhere other than the local machine, such as in a container.
-	// The directory, environment and limits in the options still apply, but commands do not inherit anything from the
-	// local machine and are not recorded in the Journal. Runner cannot be used with Sandbox, PTY, Cgroup or
-	// KeepDetached.
+	// The directory, environment and limits in the options still apply, but commands are not recorded in the Journal.
+	// Runner cannot be used with Sandbox, PTY, Cgroup or KeepDetached.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. It can be used to keep an audit log, for example with package

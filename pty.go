@@ -18,9 +18,8 @@ import (
 // PTYOptions configures a PTY (pseudo-terminal), which becomes the command's controlling terminal and its standard
 // input, output and error, as if the command had been started in a terminal window. The zero value is ready to use.
 //
-// On a PTY, Terminal.Follow returns the raw bytes written by the command or, on Windows, by the system's console.
-// Terminal.Output and the agent see plain text without escape sequences: the lines that have scrolled off the screen
-// followed by those still on the screen, up to the terminal's limit in bytes.
+// On a PTY, Terminal.Follow returns the raw bytes written by the command or, on Windows, by the system's console. The
+// agent sees the plain text of Terminal.Output.
 type PTYOptions struct {
 	// Columns and Rows specify the size in characters, up to 1000 each. The default is 80 columns and 24 rows.
 	Columns, Rows int

@@ -50,22 +50,11 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// console is a backend that may have a PTY.
-type console interface {
-	Write(p []byte) (int, error)
-	Resize(size proc.Size) error
-}
-
-type noConsole struct{}
-
-func (noConsole) Write([]byte) (int, error) { return 0, proc.ErrNoPTY }
-func (noConsole) Resize(proc.Size) error    { return proc.ErrNoPTY }
-
-func (t *Terminal) pty() console {
-	if c, ok := t.behind().(console); ok {
+func (t *Terminal) pty() proc.Console {
+	if c, ok := t.behind().(proc.Console); ok {
 		return c
 	}
-	return noConsole{}
+	return proc.NoConsole{}
 }
 
 // HasPTY reports whether the command runs on a PTY.

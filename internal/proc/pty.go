@@ -16,6 +16,21 @@ type noPTY struct{}
 func (noPTY) Error() string        { return "the command has no PTY" }
 func (noPTY) Is(target error) bool { return target == errors.ErrUnsupported }
 
+// Console is the PTY of a command: that of a Tree, or NoConsole.
+type Console interface {
+	Write(p []byte) (int, error)
+	Resize(size Size) error
+}
+
+// NoConsole is the Console of a command that cannot have a PTY.
+type NoConsole struct{}
+
+// Write returns ErrNoPTY.
+func (NoConsole) Write([]byte) (int, error) { return 0, ErrNoPTY }
+
+// Resize returns ErrNoPTY.
+func (NoConsole) Resize(Size) error { return ErrNoPTY }
+
 // Resize changes the size of the command's PTY. The system notifies the foreground programs (SIGWINCH). Resize fails
 // with ErrNoPTY if the command has no PTY, and with os.ErrClosed after Close (on Windows, after the command's exit).
 func (c *common) Resize(size Size) error {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -137,7 +138,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 		ring := t.store.buffer()
 		ends := t.owner.outputEnds(t)
 		for ctx.Err() == nil {
-			over := isClosed(ends) // before the read, which then has all
+			over := latch.IsClosed(ends) // before the read, which then has all
 			e := ring.Read(at, followSize)
 			if e.End > at {
 				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
@@ -159,15 +160,5 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 				}
 			}
 		}
-	}
-}
-
-// isClosed reports whether a channel is closed. It may be nil.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
@@ -285,20 +286,22 @@ func (b *runnerBackend) awaitExit() (_ proc.Exit, err error) {
 	return proc.Exit{}, &Error{Kind: ErrExitLost, Reason: "the Runner does not know the exit status"}
 }
 
-func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
+func (b *runnerBackend) Gone() bool {
+	return latch.IsClosed(b.process.Gone()) && b.process.Err() == nil
+}
 
 // lostTree is the doubt about a tree whose state is not known any more.
 type lostTree struct{ error }
 
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
-	if !isClosed(b.process.Gone()) {
+	if !latch.IsClosed(b.process.Gone()) {
 		callHook("Process's Signal", func() { b.process.Signal(sig) })
 	}
 	select {
 	case <-b.process.Gone():
 	case <-ctx.Done():
 	}
-	if isClosed(b.process.Gone()) {
+	if latch.IsClosed(b.process.Gone()) {
 		if err := b.process.Err(); err != nil {
 			return nil, lostTree{err}
 		}

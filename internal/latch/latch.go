@@ -74,3 +74,13 @@ func (l *Latch) OnSet(f func()) (stop func() bool) {
 		return waiting
 	}
 }
+
+// IsClosed reports whether a channel is closed. It may be nil.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -111,14 +111,13 @@ type settings struct {
 	commands CommandOptions // merged from the levels so far
 	policy   Policy         // of all levels, or nil
 	roots    []string
-	head     int64 // bytes of the beginning that the request asks for
-	opened   bool
-	closed   *latch.Latch // of the session, if it was opened
+	head     int64        // bytes of the beginning that the request asks for
+	closed   *latch.Latch // of the session, or nil if it was not opened
 }
 
 // done returns a channel closed with the session, or nil if the session was not opened.
 func (s settings) done() <-chan struct{} {
-	if !s.opened {
+	if s.closed == nil {
 		return nil
 	}
 	return s.closed.Done()
@@ -129,13 +128,13 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.sessions[id]
-	if m.options.RequireSessions && (known == nil || !known.opened) {
+	if m.options.RequireSessions && (known == nil || known.closed == nil) {
 		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
 	}
 	s := settings{options: &m.options, machine: m.machine, called: time.Now()}
 	var own SessionOptions
-	if known != nil && known.opened {
-		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
+	if known != nil && known.closed != nil {
+		own, s.roots, s.closed = known.options, known.roots, known.closed
 	}
 	own.Commands.Dir = cmp.Or(append([]string{own.Commands.Dir}, s.roots...)...)
 	s.commands = own.Commands.orElse(m.options.Commands)
@@ -162,7 +161,7 @@ func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ contex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
-	if s.opened {
+	if s.closed != nil {
 		stops = append(stops, s.closed.OnSet(func() { cancel(ErrSessionNotFound) }))
 	}
 	return ctx, func() {

@@ -68,7 +68,7 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	if m.closing.IsSet() {
 		return nil, &Error{Kind: ErrClosing}
 	}
-	if settings.opened && settings.closed.IsSet() {
+	if settings.closed != nil && settings.closed.IsSet() {
 		return nil, &Error{Kind: ErrSessionNotFound}
 	}
 	if m.terminalLocked(t.SessionID(), t.id) != nil { // an attached one

@@ -13,10 +13,9 @@ import (
 
 // session is an open session, or one with terminals.
 type session struct {
-	opened    bool
 	options   SessionOptions
 	roots     []string     // options.Roots, resolved
-	closed    *latch.Latch // set by CloseSession; nil if the session was not opened
+	closed    *latch.Latch // of an open session, set by CloseSession; nil otherwise
 	terminals map[TerminalID]*Terminal
 	alive     int // terminals, also those being released
 }
@@ -51,13 +50,13 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	switch s := m.sessions[id]; {
 	case id == "":
 		return fail(invalidField("sessionId", "must not be empty"))
-	case s != nil && s.opened:
+	case s != nil && s.closed != nil:
 		return fail(invalidField("sessionId", "is already open"))
 	case m.closing.IsSet():
 		return fail(&Error{Kind: ErrClosing})
 	}
 	s := m.sessionLocked(id)
-	s.opened, s.options, s.roots, s.closed = true, own, roots, new(latch.Latch)
+	s.options, s.roots, s.closed = own, roots, new(latch.Latch)
 	return nil
 }
 
@@ -75,7 +74,7 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	defer m.mu.Unlock()
 	s := m.sessions[id]
 	switch {
-	case s == nil || !s.opened:
+	case s == nil || s.closed == nil:
 		return fail(&Error{Kind: ErrSessionNotFound, SessionID: id})
 	case s.roots == nil:
 		return fail(optionError("SessionOptions.Roots", "are nil, which allows all directories"))
@@ -98,9 +97,9 @@ func (m *Manager) root(field, dir string) (string, error) {
 // still released, but pending calls to Create are not interrupted. To prevent such calls, set Options.RequireSessions.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
-	if s := m.sessions[id]; s != nil && s.opened {
+	if s := m.sessions[id]; s != nil && s.closed != nil {
 		s.closed.Set()
-		s.opened, s.options, s.roots = false, SessionOptions{}, nil
+		s.closed, s.options, s.roots = nil, SessionOptions{}, nil
 		m.forgetIfEmptyLocked(id, s)
 	}
 	m.mu.Unlock()
@@ -125,7 +124,7 @@ func (m *Manager) sessionLocked(id SessionID) *session {
 
 // forgetIfEmptyLocked removes a closed session without terminals.
 func (m *Manager) forgetIfEmptyLocked(id SessionID, s *session) {
-	if s.alive == 0 && !s.opened {
+	if s.alive == 0 && s.closed == nil {
 		delete(m.sessions, id)
 	}
 }

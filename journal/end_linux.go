@@ -1,6 +1,11 @@
 package journal
 
 // Ending the trees of dead hosts: SIGTERM to all processes, then SIGKILL to the remaining ones.
+//
+// internal/proc cannot find these trees. It relies on a leader that is not reaped: that leader's ID pins the session and
+// rules out older processes, and this process and its session cannot belong to the tree. Here the leader is gone, the
+// session may be this process's own, the cgroup only adds to the other evidence, and one scan of the process table must
+// serve the trees of all records, because a host may leave hundreds.
 
 import (
 	"context"
@@ -12,12 +17,9 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/cgroup"
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/procfs"
-)
-
-const (
-	grace    = 5 * time.Second  // from SIGTERM to SIGKILL
-	killWait = 10 * time.Second // from SIGKILL until running processes count as survivors
 )
 
 // stepPause is the first pause between two scans of a step. It doubles with each scan, up to maxPause.
@@ -25,6 +27,12 @@ const (
 	stepPause = 100 * time.Microsecond
 	maxPause  = 20 * time.Millisecond
 )
+
+// forest is a set of trees that ends like one tree: it is a life.Tree. Each scan serves all of them.
+type forest struct {
+	procs procfs.Table
+	left  []*ending // the trees still to end; a scan drops those that are gone, and those that it must not end
+}
 
 // ending is the state of ending a tree.
 type ending struct {
@@ -47,70 +55,77 @@ type member struct {
 	killed bool           // by SIGKILL, but still exiting
 }
 
-// endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not use internal/life,
-// which ends one tree: here each scan of the process table serves all trees. It does not end a tree that contains this
-// process, and reports this process as the survivor.
+// endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not end a tree that contains
+// this process, and reports this process as the survivor.
 func endTrees(ctx context.Context, trees []*tree) {
-	var left []*ending
-	var procs procfs.Table
-	defer procs.Close()
+	var f forest
+	defer f.procs.Close()
 	for _, t := range trees {
-		e := &ending{tree: t, procs: &procs, members: make(map[procfs.ID]*member)}
+		e := &ending{tree: t, procs: &f.procs, members: make(map[procfs.ID]*member)}
 		defer e.close()
 		if t.err = e.openCgroup(); t.err == nil {
-			left = append(left, e)
+			f.left = append(f.left, e)
 		}
 	}
-	left = scan(left)
-	if ctx.Err() == nil {
-		left = sendAll(ctx, left, syscall.SIGTERM, grace)
+	var forced latch.Latch
+	if ctx.Err() != nil {
+		forced.Set() // AfterFunc would do so a moment later
 	}
-	for _, e := range sendAll(context.Background(), left, syscall.SIGKILL, killWait) {
-		e.remains()
+	defer context.AfterFunc(ctx, forced.Set)()
+	life.End(&f, &forced, life.Step{Signal: syscall.SIGTERM})
+	for _, e := range f.left {
+		e.err = e.unread
+		e.Survivors, e.doubt = e.remains()
 	}
 }
 
-// remains reports the result of the last scan.
-func (e *ending) remains() {
-	e.err = e.unread
-	var killed []int
-	for _, p := range e.running {
-		if m := e.members[p.ID]; m != nil && m.killed {
-			killed = append(killed, p.PID)
-		} else {
-			e.Survivors = append(e.Survivors, p.PID)
-		}
-	}
-	if len(e.undecided) > 0 {
-		e.doubt = fmt.Errorf("processes %v may belong to the tree", e.undecided)
-	}
-	if killed != nil {
-		e.doubt = errors.Join(e.doubt, fmt.Errorf("processes %v have been killed, and are exiting", killed))
-	}
+// Gone looks for the processes, and reports whether no tree is left.
+func (f *forest) Gone() bool {
+	f.scan()
+	return len(f.left) == 0
 }
 
-// sendAll sends a signal to the processes of trees until they are gone, atMost is over or ctx is done. It returns the
-// remaining trees. Only SIGKILL goes to processes that start after the first signal: others may be a member's clean-up.
-func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost time.Duration) []*ending {
-	if len(left) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, atMost)
-	defer cancel()
-	since := left[0].procs.Now()
+// End sends a signal to the processes of the trees until all are gone, or ctx is done. It begins with the processes of
+// the last scan. Only SIGKILL goes to processes that start after the first signal: others may be a member's clean-up.
+func (f *forest) End(ctx context.Context, sig syscall.Signal) (left []int, doubt error) {
+	since := f.procs.Now()
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
-		for _, e := range left {
+		for _, e := range f.left {
 			e.send(sig, since)
 		}
-		if len(left) == 0 || ctx.Err() != nil {
-			return left
+		if len(f.left) == 0 || ctx.Err() != nil {
+			break
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		left = slices.DeleteFunc(scan(left), func(e *ending) bool { return e.empty > 1 })
+		f.scan()
 	}
+	for _, e := range f.left {
+		running, others := e.remains()
+		left, doubt = append(left, running...), errors.Join(doubt, others, e.unread)
+	}
+	return left, doubt
+}
+
+// remains returns the result of the last scan, like Tree.End of package life.
+func (e *ending) remains() (left []int, doubt error) {
+	var killed []int
+	for _, p := range e.running {
+		if m := e.members[p.ID]; m != nil && m.killed {
+			killed = append(killed, p.PID)
+		} else {
+			left = append(left, p.PID)
+		}
+	}
+	if len(e.undecided) > 0 {
+		doubt = fmt.Errorf("processes %v may belong to the tree", e.undecided)
+	}
+	if killed != nil {
+		doubt = errors.Join(doubt, fmt.Errorf("processes %v have been killed, and are exiting", killed))
+	}
+	return left, doubt
 }
 
 // send sends a signal, once each, to the members that started no later than last. SIGKILL goes to all members.

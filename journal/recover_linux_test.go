@@ -66,6 +66,13 @@ const (
 	leader   = `echo ready; exec sleep 300` // nothing outlives the host
 )
 
+// polite returns a line for a process that writes its number as a file on SIGTERM, and ends. The output no longer has a
+// reader: the shell's message about the end of its sleep would end it by SIGPIPE.
+func polite(files string) string {
+	return `setsid sh -c 'trap ": >` + files + `/$$; exit" TERM
+		echo $$ ready; exec 2>/dev/null; while :; do sleep 1; done' & wait`
+}
+
 // hosted is a terminal of a host.
 type hosted struct {
 	ID   acpterm.TerminalID
@@ -261,10 +268,10 @@ func TestRecoverAfterTheHostWasKilled(t *testing.T) {
 	require.Empty(t, recovered)
 }
 
-// With an ended context there is no grace period, but Recover still ends the trees.
+// With an ended context there is no SIGTERM and no grace period, but Recover still ends the trees.
 func TestRecoverWithoutPatience(t *testing.T) {
-	dir := t.TempDir()
-	h := startHost(t, dir, "", newSession, spawner)
+	dir, files := t.TempDir(), t.TempDir()
+	h := startHost(t, dir, "", polite(files), spawner)
 	h.kill(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -272,6 +279,7 @@ func TestRecoverWithoutPatience(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recovered, 2)
 	requireGone(t, h.tree)
+	require.Empty(t, fileNames(t, files), "one got SIGTERM")
 	require.Contains(t, recovered[1].Ended, h.terminals[1].Tree[0].PID)
 	require.Empty(t, marked(t, h.terminals[1].ID), "it went on spawning")
 	require.Empty(t, fileNames(t, dir))
@@ -280,8 +288,7 @@ func TestRecoverWithoutPatience(t *testing.T) {
 // A process that ends on SIGTERM, stopped or not, gets no other signal.
 func TestRecoverAsksFirst(t *testing.T) {
 	dir, files := t.TempDir(), t.TempDir()
-	// The output no longer has a reader: the shell's message about the end of its sleep would end it by SIGPIPE.
-	line := `setsid sh -c 'trap ": >` + files + `/$$; exit" TERM; echo $$ ready; exec 2>/dev/null; while :; do sleep 1; done' & wait`
+	line := polite(files)
 	h := startHost(t, dir, "", line, line)
 	h.kill(t)
 	requireRunning(t, h.tree)

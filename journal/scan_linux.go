@@ -22,30 +22,31 @@ type candidate struct {
 	unknown bool     // the marks could not be read: during execve, or without free descriptors
 }
 
-// scan reads all processes once, for several trees, and returns the trees that do not contain this process. If it
-// cannot read the process table, it sets the error of each tree and returns none.
-func scan(all []*ending) []*ending {
-	if len(all) == 0 {
-		return nil
+// scan reads all processes once, for all trees. It drops the trees that are gone or contain this process. If it cannot
+// read the process table, it sets the error of each tree and drops all.
+func (f *forest) scan() {
+	if len(f.left) == 0 {
+		return
 	}
-	table, complete, err := readTable(all[0].procs)
+	table, complete, err := readTable(&f.procs)
 	if err != nil {
-		for _, e := range all {
+		for _, e := range f.left {
 			e.err = err
 		}
-		return nil
+		f.left = nil
+		return
 	}
 	self := os.Getpid()
-	return slices.DeleteFunc(all, func(e *ending) bool {
+	f.left = slices.DeleteFunc(f.left, func(e *ending) bool {
 		e.find(table)
-		if e.empty++; len(e.running)+len(e.undecided) > 0 || e.unread != nil || !complete {
-			e.empty = 0
-		}
 		if slices.ContainsFunc(e.running, func(p procfs.Process) bool { return p.PID == self }) {
 			e.Survivors = []int{self}
 			return true
 		}
-		return false
+		if e.empty++; len(e.running)+len(e.undecided) > 0 || e.unread != nil || !complete {
+			e.empty = 0
+		}
+		return e.empty > 1
 	})
 }
 

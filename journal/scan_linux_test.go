@@ -135,8 +135,9 @@ func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	require.ErrorIs(t, err, procfs.ErrExecuting)
 
 	e, later := newEnding(procfs.ID{Started: p.Started}), newEnding(procfs.ID{Started: p.Started + 1})
+	f := forest{left: []*ending{e, later}}
 	for range 2 {
-		scan([]*ending{e, later})
+		f.scan()
 	}
 	require.Contains(t, e.undecided, p.PID)
 	require.Zero(t, e.empty, "the tree may run")
@@ -182,7 +183,13 @@ func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
 	self, err := new(procfs.Table).Read(os.Getpid())
 	require.NoError(t, err)
 	e := newEnding(procfs.ID{PID: 4_190_000, Started: self.Started})
-	require.Empty(t, sendAll(t.Context(), []*ending{e}, syscall.SIGTERM, time.Minute))
+	f := forest{left: []*ending{e}}
+	defer f.procs.Close()
+	require.False(t, f.Gone())
+	left, doubt := f.End(t.Context(), syscall.SIGTERM)
+	require.NoError(t, doubt)
+	require.Empty(t, left)
+	require.Empty(t, f.left)
 	require.Equal(t, 2, e.empty)
 }
 
@@ -262,15 +269,15 @@ func TestOnlyCertainMembersAreSurvivors(t *testing.T) {
 	running, exiting := procfs.Process{ID: procfs.ID{PID: 7, Started: 2}}, procfs.Process{ID: procfs.ID{PID: 8, Started: 2}}
 	e.running, e.undecided = []procfs.Process{running, exiting}, []int{9}
 	e.members[exiting.ID] = &member{Handle: procfs.NoHandle(), killed: true}
-	e.remains()
+	e.Survivors, e.doubt = e.remains()
 	require.Equal(t, []int{running.PID}, e.Survivors)
 	err := e.mayRun()
 	require.ErrorIs(t, err, acpterm.ErrSurvivors)
 	require.ErrorContains(t, err, "processes [9] may belong to the tree")
 	require.ErrorContains(t, err, "processes [8] have been killed, and are exiting")
 
-	e.Survivors, e.doubt, e.running = nil, nil, nil
-	e.remains()
+	e.running = nil
+	e.Survivors, e.doubt = e.remains()
 	require.Empty(t, e.Survivors)
 	require.ErrorIs(t, e.mayRun(), acpterm.ErrSurvivors)
 }

@@ -84,7 +84,7 @@ func TestGoroutineIsLeft(t *testing.T) {
 			conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), end)), h)
 			failures := r.end()
 			require.Equal(t, 1, strings.Count(failures, "goroutines are left"))
-			require.Contains(t, failures, "acpterm.(*filter).Read")
+			require.Contains(t, failures, "wire.(*Rest).Read")
 			other.Close()
 			<-conn.DisconnectNotify()
 		})

@@ -221,9 +221,19 @@ func (s *runnerTest) path() string {
 }
 
 // sleeper returns a number of seconds, more than any test takes, that no other process sleeps. A process that sleeps
-// for so long can be found by it.
-func sleeper() string {
-	return fmt.Sprint(10_000 + rand.IntN(80_000))
+// for so long can be found by it, and is ended after the test.
+func (s *runnerTest) sleeper() string {
+	s.Helper()
+	seconds := fmt.Sprint(10_000 + rand.IntN(80_000))
+	s.Cleanup(func() { s.endSleepers(seconds) })
+	return seconds
+}
+
+// endSleepers ends the processes that sleep for that long, which a Runner has left or abandoned.
+func (s *runnerTest) endSleepers(seconds string) {
+	s.Helper()
+	s.tool(`kill -KILL $(ps -A -o pid= -o args= | awk -v n="$1" '$2 == "sleep" && $3 == n {print $1}') 2>/dev/null
+		true`, seconds)
 }
 
 // left reports whether a process on the machine sleeps for that long. No process has the text in its arguments
@@ -249,8 +259,7 @@ func (s *runnerTest) noneLeft(what, seconds string) {
 	s.Helper()
 	if s.left(seconds) {
 		s.Errorf("%s: a process of the tree is left", what)
-		s.tool(`kill -KILL $(ps -A -o pid= -o args= | awk -v n="$1" '$2 == "sleep" && $3 == n {print $1}') 2>/dev/null
-			true`, seconds)
+		s.endSleepers(seconds)
 	}
 }
 

@@ -44,7 +44,7 @@ const sleeps = `sh -c 'echo ready; exec sleep $1' sh $1`
 
 // A kill asks first and then uses force, and a second one uses force immediately.
 func testKill(s *runnerTest) {
-	seconds := sleeper()
+	seconds := s.sleeper()
 	defer s.noneLeft("a kill", seconds)
 	const stubborn = `trap '' TERM; echo ready; exec sleep $1`
 	m := s.asking(soon)
@@ -112,7 +112,7 @@ func testTrees(s *runnerTest) {
 				return nil
 			},
 		} {
-			m, seconds := s.asking(soon), sleeper()
+			m, seconds := s.asking(soon), s.sleeper()
 			term := s.createReady(m, tree.line, seconds)
 			if err := end(m, term); err != nil {
 				s.Errorf("%s, %s: %v", tree.name, how, err)
@@ -127,7 +127,7 @@ func testSignals(s *runnerTest) {
 	if s.gaps.Signals {
 		s.Skip("the Runner has no signals besides SIGKILL")
 	}
-	seconds := sleeper()
+	seconds := s.sleeper()
 	defer s.noneLeft("a kill", seconds)
 	m := s.asking(time.Hour)
 	const cleans = `trap 'n=x$n' TERM
@@ -167,7 +167,7 @@ func testSignals(s *runnerTest) {
 // After a release, waits have returned, and the holder of the terminal can still read.
 func testRelease(s *runnerTest) {
 	m := s.asking(soon)
-	seconds := sleeper()
+	seconds := s.sleeper()
 	defer s.noneLeft("a release", seconds)
 	term := s.createReady(m, `trap '' TERM; echo ready; exec sleep $1`, seconds)
 	waited := make(chan error, 1)
@@ -184,7 +184,7 @@ func testRelease(s *runnerTest) {
 // Close ends every command, also those that are being created, killed and released.
 func testClose(s *runnerTest) {
 	m := s.asking(soon)
-	seconds := sleeper()
+	seconds := s.sleeper()
 	done := make(chan struct{})
 	const workers = 8
 	for worker := range workers {

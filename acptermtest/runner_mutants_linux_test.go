@@ -224,7 +224,7 @@ var said = map[string]string{
 	"Release":              `a release: a process of the tree is left`,
 	"Close":                `a Close: a process of the tree is left`,
 	"CancelledCreate":      `Start succeeds although`,
-	"ReplacedFiles":        `after a change of the program`,
+	"ReplacedFiles":        `the error after a change of`,
 	"Limits":               `with the limit Memory, which is declared`,
 	"Process":              `the tree is gone`,
 }

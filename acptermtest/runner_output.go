@@ -96,7 +96,7 @@ func testOutputAfterTheExit(s *runnerTest) {
 // The output of a command is complete when its exit is reported, even if a child keeps the output open.
 func testExitBeforeTheTree(s *runnerTest) {
 	m := s.asking(soon)
-	seconds := sleeper()
+	seconds := s.sleeper()
 	tail := strings.Repeat("x", 60_000) // more than one read, and it fits into a pipe
 	for range 5 {
 		term := s.create(m, `sleep $2 & printf %s "$1"; exit 4`, tail, seconds)

@@ -95,7 +95,7 @@ func testProcess(s *runnerTest) {
 	if s.runner == nil {
 		s.Skip("the local system has no Process")
 	}
-	seconds := sleeper()
+	seconds := s.sleeper()
 	var output recorder
 	p, err := s.runner.Start(s.context(), s.startRequest(&output, `echo $$; sleep $1 & exit 3`, seconds))
 	s.noError(err)
@@ -149,7 +149,7 @@ var limits = []struct {
 // A limit is enforced and reported, or, if it is declared as a gap, refused.
 func testLimits(s *runnerTest) {
 	m := s.asking(soon)
-	dir, seconds := s.tempDir(), sleeper()
+	dir, seconds := s.tempDir(), s.sleeper()
 	for _, limit := range limits {
 		term, err := m.Create(s.context(), shellRequest(limit.line, seconds, dir), &acpterm.CommandOptions{
 			Limits: &limit.limits,

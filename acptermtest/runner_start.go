@@ -198,7 +198,7 @@ func testReplacedFiles(s *runnerTest) {
 // A create that is cancelled leaves no process behind, whenever that happens.
 func testCancelledCreate(s *runnerTest) {
 	m := s.asking(soon)
-	seconds := sleeper()
+	seconds := s.sleeper()
 	for i := range 50 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*100*time.Microsecond)
 		term, err := m.Create(ctx, shellRequest("exec sleep $1", seconds), nil)

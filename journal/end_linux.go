@@ -2,10 +2,10 @@ package journal
 
 // Ending the trees of dead hosts: SIGTERM to all processes, then SIGKILL to the remaining ones.
 //
-// internal/proc cannot find these trees. It relies on a leader that is not reaped: that leader's ID pins the session
-// and rules out older processes, and this process and its session cannot belong to the tree. Here the leader is gone,
-// the session may be this process's own, the cgroup only adds to the other evidence, and one scan of the process table
-// must serve the trees of all records, because a host may leave hundreds.
+// internal/proc cannot find these trees. It relies on an unreaped leader, whose ID pins the session and rules out older
+// processes, and on a tree without this process and its session. Here the leader is gone, this process may be in the
+// tree, the cgroup only adds to the other evidence, and one scan of the process table must serve the trees of all
+// records, because a host may leave hundreds.
 
 import (
 	"context"
@@ -31,7 +31,7 @@ const (
 // forest is a set of trees that ends like one tree: it is a life.Tree. Each scan serves all of them.
 type forest struct {
 	procs procfs.Table
-	left  []*ending // the trees still to end; a scan drops those that are gone, and those that it must not end
+	left  []*ending // the trees still to end; a scan drops the others
 }
 
 // ending is the state of ending a tree.
@@ -55,8 +55,8 @@ type member struct {
 	killed bool           // by SIGKILL, but still exiting
 }
 
-// endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not end a tree that
-// contains this process, and reports this process as the survivor.
+// endTrees ends trees concurrently. When ctx is done, it sends SIGKILL immediately. It does not end a tree containing
+// this process, and reports this process as the survivor.
 func endTrees(ctx context.Context, trees []*tree) {
 	var f forest
 	defer f.procs.Close()

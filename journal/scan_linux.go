@@ -22,8 +22,8 @@ type candidate struct {
 	unknown bool     // the marks could not be read: during execve, or without free descriptors
 }
 
-// scan reads all processes once, for all trees. It drops the trees that are gone or contain this process. If it cannot
-// read the process table, it sets the error of each tree and drops all.
+// scan reads all processes once, for all trees. It drops a tree if the tree is gone or contains this process. If scan
+// cannot read the process table, it sets the error of each tree and drops all.
 func (f *forest) scan() {
 	if len(f.left) == 0 {
 		return

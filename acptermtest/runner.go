@@ -263,6 +263,16 @@ func (s *runnerTest) noneLeft(what, seconds string) {
 	}
 }
 
+// awaitSleeper waits until a process sleeps for that long: one that a shell has just started may not do so yet.
+func (s *runnerTest) awaitSleeper(seconds string) {
+	s.Helper()
+	for ctx := s.context(); !s.left(seconds); {
+		if ctx.Err() != nil {
+			s.Fatal("a process ends with the command, and not with its terminal")
+		}
+	}
+}
+
 func (s *runnerTest) noError(err error) {
 	s.Helper()
 	if err != nil {

@@ -109,7 +109,7 @@ func badge(label, value string) string {
 // The badges say what go.mod, LICENSE and docs/platforms.md say. VIEW_SCREENSHOTS=screenshots makes them again.
 func TestBadgesScreenshot(t *testing.T) {
 	find := func(file, expression string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", file))
 		require.NoError(t, err)
 		found := regexp.MustCompile(expression).FindSubmatch(text)
 		require.NotNil(t, found, "%s in %s", expression, file)

@@ -22,8 +22,8 @@ const usage = `usage: acpterm-remote [-version]
 
 Runs commands for a remote.Runner, which copies this program to a remote system and starts it over a connection:
 
-  client -runner 'ssh host' -prompt 'go version'
-  client -runner 'docker exec -i NAME sh' -prompt 'go version'
+  acpterm -runner 'ssh host' -prompt 'go version' -- AGENT
+  acpterm -runner 'docker exec -i NAME sh' -prompt 'go version' -- AGENT
   acpterm-remote -version
 `
 

@@ -260,7 +260,7 @@ func TestSpansOfCommandsThatDoNotRun(t *testing.T) {
 	spans := seen.spans()
 	require.Len(t, spans, 4, "what is not found is not decided about")
 	for i, want := range []struct{ verdict, rule, failed string }{
-		{"deny", "no-exit", "denied"}, {"deny", "", "internal"}, {"allow", "others", "closing"}, {"allow", "others", "quota"},
+		{"deny", "no-exit", "denied"}, {"deny", "", "internal"}, {"allow", "others", "released"}, {"allow", "others", "quota"},
 	} {
 		all := attributes(spans[i].Attributes)
 		require.Equal(t, sdktrace.Status{Code: codes.Error}, spans[i].Status)
@@ -269,7 +269,7 @@ func TestSpansOfCommandsThatDoNotRun(t *testing.T) {
 		if want.rule != "" {
 			require.Equal(t, want.rule, all["acpterm.rule"])
 		}
-		if want.failed != "closing" {
+		if want.failed != "released" {
 			require.Equal(t, []string{"acpterm.decided"}, eventNames(spans[i]))
 			require.NotContains(t, all, "process.pid")
 			require.NotContains(t, all, "process.exit.code")

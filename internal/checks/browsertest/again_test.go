@@ -229,22 +229,21 @@ func testCopyWhileFolding(t *testing.T, b visitor) {
 		eval[bool](p, `(held.splice(0).forEach(connect => connect()), true)`)
 		p.until(fmt.Sprintf(`el.text === %q && %s`, text, headingOf("Install")))
 	}
-	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Install")))
+	onHeading(p, "Install", `heading.click()`)
 	p.until(`held.length > 0`)
 	eval[bool](p, `el.copy().then(() => true)`)
 	whole("while the output is read again")
 	release("begin\n▸ Install\nend\n")
 
-	eval[bool](p, fmt.Sprintf(`(() => { // the answer to the copy's request arrives after the fold
+	eval[bool](p, `(() => { // the answer to the copy's request arrives after the fold
 		const real = fetch, read = new Promise(resolve => { window.respond = resolve })
 		window.fetch = async (url, options) => {
 			if (String(url).includes('/text')) await read
 			return real(url, options)
 		}
-		el.copy();
-		%s.click()
 		return true
-	})()`, headingOf("Install")))
+	})()`)
+	onHeading(p, "Install", `el.copy(), heading.click()`)
 	p.until(`held.length > 0`)
 	eval[bool](p, `(respond(), true)`)
 	whole("begun before")

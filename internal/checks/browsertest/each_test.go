@@ -184,10 +184,16 @@ func runInOther(t *testing.T, b visitor) {
 	require.GreaterOrEqual(t, run, len(inOthers))
 }
 
-// eval returns the value of an expression on the page.
+// jsonOf is a script for the value of an expression as JSON, or for the error that the expression threw.
+func jsonOf(expression string) string {
+	return "(async () => {" + library + "try { return JSON.stringify(await (" + expression + ")) ?? 'null' } catch (error) { return 'threw ' + error }})()"
+}
+
+// eval returns the value of an expression on the page. The test fails if the expression throws.
 func eval[T any](p tab, expression string) (v T) {
 	p.test().Helper()
-	require.NoError(p.test(), json.Unmarshal([]byte(p.json(expression)), &v), expression)
+	value := p.json(expression)
+	require.NoError(p.test(), json.Unmarshal([]byte(value), &v), "%s: %.300s", expression, value)
 	return v
 }
 
@@ -196,8 +202,8 @@ func awaitTrue(p tab, expression string) {
 	p.test().Helper()
 	for deadline := time.Now().Add(timeout); p.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.test().Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s", expression, p.json("el.text"),
-				p.json("el.row"))
+			p.test().Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s\nthe note is %s\nthe page is %s",
+				expression, p.json("el.text"), p.json("el.row"), p.json("part('.note').textContent"), p.json("document.visibilityState"))
 		}
 	}
 }

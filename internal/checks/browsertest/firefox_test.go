@@ -180,13 +180,16 @@ func (w window) json(expression string) string {
 	w.f.t.Helper()
 	var evaluated struct{ Result struct{ Value string } }
 	w.f.call("script.evaluate", map[string]any{
-		"expression": "(async () => {" + library + "try { return JSON.stringify(await (" + expression + ")) ?? 'null' } catch { return 'null' }})()",
+		"expression": jsonOf(expression),
 		"target":     map[string]any{"context": w.context}, "awaitPromise": true, "userActivation": true,
 	}, &evaluated)
 	return evaluated.Result.Value
 }
 
-func (w window) until(expression string) { awaitTrue(w, expression) }
+func (w window) until(expression string) {
+	w.f.t.Helper()
+	awaitTrue(w, expression)
+}
 
 func TestInFirefox(t *testing.T) {
 	runInOther(t, startFirefox(t))

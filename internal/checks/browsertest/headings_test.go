@@ -28,15 +28,14 @@ func testHeadingKeys(t *testing.T, b visitor) {
 	p.until(`el.row?.ended && el.text.endsWith('end\n')`)
 	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
 	press("Home")
-	p.until(headingOf("One"))
-	eval[bool](p, `(`+headingOf("One")+`.focus(), true)`)
+	onHeading(p, "One", `heading.focus()`)
 	for _, step := range []string{"ArrowUp One", "ArrowDown Two", "ArrowDown Three", "ArrowDown Three", "ArrowUp Two", "ArrowUp One"} {
 		key, name, _ := strings.Cut(step, " ")
 		press(key)
 		focused(name)
 		p.until(fmt.Sprintf(`part('.xterm-rows').innerText.includes('▾ %s')`, name))
 	}
-	eval[bool](p, `(`+headingOf("One")+`.click(), true)`)
+	onHeading(p, "One", `heading.click()`)
 	p.until(`el.text.startsWith('▸ One\n▾ Two\n')`)
 	focused("One")
 	press("ArrowDown") // to a heading in view
@@ -119,8 +118,7 @@ func testFoldedHeadingKeepsFocus(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
 	eval[bool](p, pressed("Home"))
 	for _, folded := range []string{"▸", "▾", "▸"} {
-		p.until(headingOf("One"))
-		eval[bool](p, `(`+headingOf("One")+`.focus(), `+headingOf("One")+`.click(), true)`)
+		onHeading(p, "One", `heading.focus(), heading.click()`)
 		p.until(fmt.Sprintf(`el.text.startsWith('%s One\n')`, folded))
 		p.until(`el.shadowRoot.activeElement?.ariaLabel?.startsWith("One,")`)
 	}

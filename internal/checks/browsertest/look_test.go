@@ -126,10 +126,10 @@ func testGroupExtents(t *testing.T, b visitor) {
 	p.until(marked + ` === 'last'`)
 
 	// A heading keeps the focus, and keys that scroll work there.
-	eval[bool](p, fmt.Sprintf(`(%s.focus(), %[1]s.click(), true)`, headingOf("Install")))
+	onHeading(p, "Install", `heading.focus(), heading.click()`)
 	p.until(marked + ` === 'last'`) // it is still marked
 	p.until(`/^([2-9]|\d\d) s$|min/.test(part('.label')?.textContent) && el.shadowRoot.activeElement?.ariaLabel.startsWith('Install, ') && el.text.includes('npm ci')`)
-	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Long")))
+	onHeading(p, "Long", `heading.click()`)
 	p.until(`el.text.includes('long') && el.following === false && el.shadowRoot.activeElement?.ariaLabel.startsWith('Long, ')`)
 	p.until(headingOf("Long") + `?.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true, cancelable: true })) === false || el.following`)
 	p.until(`el.following`)
@@ -156,7 +156,7 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	p := b.visit(t, v.only(v.create(t, "bad")))
 	p.until(`el.text === '▸ one\n▾ two\nerror: bad\n▸ three\n' && part('.state').textContent === 'exit code 1'`)
 	p.until(`[...el.shadowRoot.querySelectorAll('.label')].map(label => label.textContent).join() === '1 s,1 s,error, 1 s'`)
-	require.True(t, eval[bool](p, headingOf("three")+`.ariaLabel === 'three, error, 1 s'`))
+	p.until(headingOf("three") + `.ariaLabel === 'three, error, 1 s'`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`) // unfolds the others
 	p.until(`el.text.includes('worse')`)
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
@@ -167,8 +167,8 @@ func testGroupOfFirstError(t *testing.T, b visitor) {
 	p.until(`el.text === '▾ one\nfine\n▾ two\nerror: bad\n▸ three\n' && ` + marked + ` === 'fine'`)
 	p.end()
 	p = b.visit(t, v.only(v.create(t, "open")))
-	p.until(`el.row?.ended && el.text === '▾ Tests\nerror: bad\n' && ` + headingOf("Tests"))
-	eval[bool](p, fmt.Sprintf(`(%s.click(), true)`, headingOf("Tests")))
+	p.until(`el.row?.ended && el.text === '▾ Tests\nerror: bad\n'`)
+	onHeading(p, "Tests", `heading.click()`)
 	p.until(`el.text === '▸ Tests\n'`)
 	require.Equal(t, "▸ Tests\n", eval[string](p, `new Promise(done => setTimeout(() => done(el.text), 300))`))
 	p.end()
@@ -193,20 +193,20 @@ func testFoldOffline(t *testing.T, b visitor) {
 	texts <- "::group::日本の試験の名前\nok\n::endgroup::\nend\n"
 	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
 	const offline = `part('.note').textContent === 'The output cannot be read again, so its groups stay as they are.'`
-	heading := headingOf("日本の試験の名前")
+	const title = "日本の試験の名前"
 	p := b.visit(t, v.only(v.create(t, "ci")))
-	p.until(heading)
+	p.until(headingOf(title))
 	v.open.refuse(true)
 	v.open.drop()
 	p.until(`part('.note').textContent === 'The connection is lost; trying again.'`)
-	eval[bool](p, `(`+heading+`.click(), true)`)
+	onHeading(p, title, `heading.click()`)
 	p.until(offline)
 	retried := `new Promise(done => el.addEventListener('connection', () => setTimeout(() => done(` + offline + `)), { once: true }))`
 	require.True(t, eval[bool](p, retried))
 	require.Equal(t, "▾ 日本の試験の名前\nok\nend\n", eval[string](p, `el.text`))
 	v.open.refuse(false)
 	p.until(`!part('.note').textContent`)
-	eval[bool](p, `(`+heading+`.click(), true)`)
+	onHeading(p, title, `heading.click()`)
 	p.until(`el.text === '▸ 日本の試験の名前\nend\n'`)
 	p.end()
 }

@@ -136,12 +136,14 @@ func (p webkitWindow) test() testing.TB { return p.w.t }
 
 func (p webkitWindow) json(expression string) (value string) {
 	p.w.t.Helper()
-	p.call("/execute/async", map[string]any{"args": []any{}, "script": "const answer = arguments[0]; (async () => {" + library +
-		"try { return JSON.stringify(await (" + expression + ")) ?? 'null' } catch { return 'null' }})().then(answer)"}, &value)
+	p.call("/execute/async", map[string]any{"args": []any{}, "script": "const answer = arguments[0]; " + jsonOf(expression) + ".then(answer)"}, &value)
 	return value
 }
 
-func (p webkitWindow) until(expression string) { awaitTrue(p, expression) }
+func (p webkitWindow) until(expression string) {
+	p.w.t.Helper()
+	awaitTrue(p, expression)
+}
 
 func (p webkitWindow) click(selector string) { clickByScript(p, selector) }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine: see module
-// remote.
+// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine: see package
+// remote, and the example of acptermtest.TestRunner.
 type echoRunner struct{}
 
 func (echoRunner) Base(context.Context) (dir string, env []string, err error) { return "/", nil, nil }

@@ -20,8 +20,9 @@ import (
 )
 
 // A Runner runs commands somewhere other than the local machine. Package acptermtest provides one that runs scripts in
-// tests, and module remote provides one that runs real commands on another machine or in a container. The methods must
-// be safe for concurrent use and must return soon after ctx is done.
+// tests, and package remote provides one that runs real commands on another machine or in a container. TestRunner of
+// acptermtest tests a Runner of your own, and its example enters namespaces. The methods must be safe for concurrent
+// use and must return soon after ctx is done.
 //
 // Commands do not inherit anything from the local machine. Their environment consists of the one of Base (or
 // CommandOptions.Env, if set), CommandOptions.Unattended and the request's variables, with later values taking

@@ -36,11 +36,13 @@ type Recovered struct {
 // call Recover when it starts, so that it can inform the user. Records that belong to a running host, including this
 // program, are ignored. If the directory does not exist, it is treated as empty.
 //
-// On Linux, Recover terminates all processes known to belong to the process tree of a returned terminal. This includes
-// any process with the terminal's mark in its environment, any process in the command's session, the children of these
-// processes and, if the terminal had a cgroup, all members of the cgroup. Each process is sent SIGTERM, followed by
-// SIGKILL after 5 seconds or when ctx is done, whichever comes first. Recover never signals a process based on its
-// recorded number alone. If a tree contains the calling process, Recover reports the tree but does not terminate it.
+// On Linux, Recover terminates the processes that it can tell to belong to the process tree of a returned terminal:
+// those with the terminal's mark in their environment, the sessions and the children of these processes and, if the
+// terminal had a cgroup, all members of the cgroup. Without a cgroup, it misses a process with none of this left: for
+// example, one without the mark whose marked parent the host had already terminated when it died. Each process is sent
+// SIGTERM, followed by SIGKILL after 5 seconds or when ctx is done, whichever comes first. Recover never signals a
+// process based on its recorded number alone. If a tree contains the calling process, Recover reports the tree but does
+// not terminate it.
 //
 // On Windows, processes never outlive their host. On all other systems, there is no way to find processes left behind
 // by a host, so they may continue to run. In this case, Recover returns each record once, along with an error to that

@@ -142,7 +142,8 @@ func TestToolsAndTerminals(t *testing.T) {
 			c.exit(0)
 			out := c.stdout.String()
 			for _, want := range []string{
-				`\[1\] \| by tool\n\[1\] = exit.* 0\b`, `\[2\] \| by terminal/create\n`, `\[2\] = exit.* 0\b`, `\[3\] = exit.* 3\b`,
+				`(?s)\[1\] \| by tool\n.*\[1\] = exit`, `\[1\] = exit.* 0\b`, `\[2\] \| by terminal/create\n`,
+				`\[2\] = exit.* 0\b`, `\[3\] = exit.* 3\b`,
 			} {
 				require.Regexp(t, want, out)
 			}

@@ -10,7 +10,10 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 func TestOpen(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -20,9 +20,12 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/permission"
 	"github.com/acpterm/acpterm/policy"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 const allKinds = `[{"optionId":"1","name":"n","kind":"allow_once"},{"optionId":"2","name":"n","kind":"allow_always"},
 	{"optionId":"3","name":"n","kind":"reject_once"},{"optionId":"4","name":"n","kind":"reject_always"},

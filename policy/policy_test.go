@@ -8,11 +8,15 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/policy"
-	"github.com/stretchr/testify/require"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // realTempDir returns a directory without links in its path.
 func realTempDir(t testing.TB) string {

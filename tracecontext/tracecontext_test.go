@@ -6,10 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/tracecontext"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/tracecontext"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 const (
 	testTraceID = "80e1afed08e019fc1110464cfa66635c"

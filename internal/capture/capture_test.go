@@ -14,7 +14,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // collector is a Sink that keeps all output.
 type collector struct {

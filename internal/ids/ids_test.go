@@ -8,7 +8,11 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // Ids differ even if the clock stands still and the key is always the same.
 func TestIDsAreUniqueWhateverClockAndEntropyDo(t *testing.T) {

@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/life"
-	"github.com/stretchr/testify/require"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // tree is a tree of one process that ends with a signal. It waits for the end of each step it survives.
 type tree struct {

@@ -9,9 +9,13 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // write writes p to the buffer as package capture does: in place, in pieces of at most size bytes.
 func (r *Buffer) write(p []byte, size int) {

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/pin"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // realDir returns the path of a new directory, without symbolic links.
 func realDir(t *testing.T) string {

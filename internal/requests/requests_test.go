@@ -7,8 +7,11 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/requests"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 func request(id uint64) *requests.Request { return &requests.Request{ID: jsonrpc2.ID{Num: id}} }
 

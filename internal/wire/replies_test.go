@@ -10,11 +10,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/output"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // buffered is the output in a buffer. Polls show its last bytes.
 type buffered struct {

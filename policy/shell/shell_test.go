@@ -9,9 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/policy/shell"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // refused are attacks, and lines that Parse cannot analyse completely.
 var refused = []struct {

@@ -84,15 +84,20 @@ func (v *View) servePage(w http.ResponseWriter, r *http.Request, file string, fi
 		panic(err) // embedded
 	}
 	page := strings.NewReplacer("VERSION", v.version, "FIRST", string(encode(first))).Replace(string(text))
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Vary", "Accept-Encoding")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	sendZipped(w, r, []byte(page))
+}
+
+// sendZipped sends text, compressed if the client accepts that.
+func sendZipped(w http.ResponseWriter, r *http.Request, text []byte) {
+	w.Header().Set("Vary", "Accept-Encoding")
+	out := &deadlined{w, http.NewResponseController(w)}
 	if !accepts(r, "gzip") {
-		w.Write([]byte(page))
+		out.Write(text)
 		return
 	}
-	h.Set("Content-Encoding", "gzip")
-	zipped := gzip.NewWriter(w)
-	zipped.Write([]byte(page))
+	w.Header().Set("Content-Encoding", "gzip")
+	zipped := gzip.NewWriter(out)
+	zipped.Write(text)
 	zipped.Close()
 }

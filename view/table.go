@@ -30,7 +30,7 @@ type entry struct {
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
 	keep         int64             // maximum retained bytes of output
-	timeline     *timeline         // nil if the times of the output are not known
+	timeline     timeline          // without a terminal if the times of the output are not known
 
 	at        time.Time // time of the decision or start
 	past      bool      // ended, denied or failed: counts for MaxPast
@@ -59,9 +59,11 @@ type table struct {
 	may          permissions
 	maxPast      int
 	maxPastBytes int64
-	watch        watch
+	ctx          context.Context // ends with the View
+	looking      sync.WaitGroup  // watch
 
 	mu        sync.Mutex
+	watching  bool              // watch is running
 	entries   map[string]*entry // by key
 	names     map[session]string
 	named     []session // those with names; the last named is last
@@ -79,7 +81,7 @@ type permissions struct{ stop, input bool }
 func newTable(ctx context.Context, o Options) *table {
 	return &table{
 		only: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
-		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, watch: watch{ctx: ctx},
+		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, ctx: ctx,
 		entries: make(map[string]*entry), names: make(map[session]string), changed: make(chan struct{}),
 	}
 }
@@ -103,9 +105,7 @@ func (t *table) observe(from *Source, event acpterm.Event) {
 		t.update(from, e.Subject, e.Err != nil, func(x *entry) {
 			x.past = x.terminal == nil || x.terminal.State() == acpterm.StateEnded
 			x.measure()
-			if x.timeline != nil {
-				x.timeline.look() // the output of a short command
-			}
+			x.timeline.look(true) // the output of a short command
 			if e.Err != nil {
 				x.reason = printable(e.Err.Error(), maxText)
 			}
@@ -149,9 +149,9 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 		x.past = !terminal.Info().Ended.IsZero()
 		x.measure()
 		known := now || !x.past || time.Since(terminal.Info().Ended) < time.Second
-		if known && x.timeline == nil && !terminal.Attached() && !terminal.HasPTY() {
+		if known && x.timeline.terminal == nil && !terminal.Attached() && !terminal.HasPTY() {
 			x.timeline = newTimeline(terminal)
-			t.watch.add(x.timeline)
+			t.watchLocked()
 		}
 	})
 }
@@ -215,7 +215,6 @@ func (t *table) removePastLocked() {
 // removeLocked removes the entry at an index of order.
 func (t *table) removeLocked(i int) {
 	delete(t.entries, t.order[i].fixed.Key)
-	t.order[i].timeline.remove()
 	t.order = slices.Delete(t.order, i, i+1)
 	t.removed++
 }
@@ -260,7 +259,7 @@ func (e *entry) retainedBytes() int64 {
 	if e.terminal.HasPTY() {
 		output *= 2 // raw output and plain text
 	}
-	return e.requestBytes + e.timeline.bytes() + output
+	return e.requestBytes + int64(cap(e.timeline.samples))*sampleBytes + output
 }
 
 func (t *table) notifyLocked() {
@@ -277,13 +276,6 @@ func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
 		terminal = e.terminal
 	}
 	return e, terminal
-}
-
-// timelineOf returns the times of a command's output, or nil.
-func (t *table) timelineOf(e *entry) *timeline {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return e.timeline
 }
 
 // numberOf returns the Number of a command's row.

@@ -4,9 +4,8 @@ package view
 // of each running command several times a second, and keeps a bounded list of lengths and times.
 
 import (
-	"context"
 	"slices"
-	"sync"
+	"sort"
 	"time"
 
 	"github.com/acpterm/acpterm"
@@ -24,76 +23,72 @@ const (
 // sample says that the output ended at an offset at a time, in milliseconds since 1970.
 type sample struct{ offset, at int64 }
 
-// timeline holds the samples of a command without a PTY, which the View has watched. A nil timeline has none. All
-// methods are safe for concurrent use; none blocks.
-type timeline struct {
-	terminal *acpterm.Terminal
-
-	mu       sync.Mutex
-	samples  []sample // both fields increase, or stay
-	looked   int64    // time of the last look
-	interval int64    // minimum milliseconds between looks
-	removed  bool     // from the table
+// firstAt returns the index of the first sample with an offset or a later one.
+func firstAt(samples []sample, offset int64) int {
+	return sort.Search(len(samples), func(i int) bool { return samples[i].offset >= offset })
 }
 
-func newTimeline(t *acpterm.Terminal) *timeline {
-	l := &timeline{terminal: t, interval: lookInterval.Milliseconds()}
-	l.look()
+// timeline holds the samples of a command without a PTY, which the View has watched. The zero value has no terminal, and
+// never gets a sample. The table's mutex guards it.
+type timeline struct {
+	terminal *acpterm.Terminal
+	samples  []sample // both fields increase, or stay
+	looked   int64    // time of the last look
+	due      int64    // time of the next look
+	interval int64    // minimum milliseconds between looks
+}
+
+func newTimeline(t *acpterm.Terminal) timeline {
+	l := timeline{terminal: t, interval: lookInterval.Milliseconds()}
+	l.look(true)
 	return l
 }
 
-// look adds a sample if the output has grown. It reports whether the output can grow further while the command runs.
-func (l *timeline) look() (more bool) {
-	more = !isOver(l.terminal) // before the look, which is the last one then
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lookLocked(!more)
-	if !more {
-		l.samples = slices.Clone(l.samples) // without room for more
-	}
-	return more && !l.removed
-}
-
-func (l *timeline) lookLocked(now bool) {
+// look adds a sample if the output has grown. It looks now if so told or if the command has ended, and otherwise when a
+// look is due. It reports whether the command runs.
+func (l *timeline) look(now bool) (running bool) {
 	const early = int64(lookInterval / 2 / time.Millisecond) // a tick may be
-	if !now && time.Now().UnixMilli()-l.looked < l.interval-early {
-		return
+	if l.terminal == nil {
+		return false
 	}
-	l.looked, l.samples = l.withNowLocked()
-	if len(l.samples) > maxSamples {
-		l.thinLocked()
+	select {
+	case <-l.terminal.Done(): // before the look, which is the last one then
+	default:
+		running = true
 	}
-}
-
-// withNowLocked returns the time, and the samples with another one if the output has grown.
-func (l *timeline) withNowLocked() (now int64, samples []sample) {
 	total := l.terminal.OutputTotal()           // before the time, so that it was written by then
-	now = max(time.Now().UnixMilli(), l.looked) // the clock may have been set back
+	at := max(time.Now().UnixMilli(), l.looked) // the clock may have been set back
+	if running && !now {
+		if at < l.due {
+			return true
+		}
+		l.due = at + l.interval - early
+	}
 	var last sample
 	if n := len(l.samples); n > 0 {
 		last = l.samples[n-1]
 	}
-	if total == last.offset {
-		return now, l.samples
+	if total != last.offset {
+		if l.looked > last.at { // then the output was silent up to that look
+			l.samples = append(l.samples, sample{last.offset, l.looked})
+		}
+		l.samples = append(l.samples, sample{total, at})
 	}
-	samples = l.samples
-	if l.looked > last.at { // then the output was silent up to that look
-		samples = append(samples, sample{last.offset, l.looked})
+	l.looked = at
+	if len(l.samples) > maxSamples {
+		l.thin()
 	}
-	return now, append(samples, sample{total, now})
+	if !running {
+		l.samples = slices.Clone(l.samples) // without room for more
+	}
+	return running
 }
 
-// thinLocked removes the samples of dropped output. If too many remain, it keeps only the last sample of each longer
-// interval, and looks less often.
-func (l *timeline) thinLocked() {
+// thin removes the samples of dropped output. If too many remain, it keeps only the last sample of each longer interval,
+// and makes looks rarer.
+func (l *timeline) thin() {
 	info := l.terminal.Info()
-	start := info.Written - info.Kept
-	retained, _ := slices.BinarySearchFunc(l.samples, start, func(s sample, offset int64) int {
-		if s.offset <= offset {
-			return -1
-		}
-		return 1
-	})
+	retained := firstAt(l.samples, info.Written-info.Kept+1)
 	l.samples = slices.Delete(l.samples, 0, max(0, retained-1)) // the one before says when the retained output began
 	for len(l.samples) > maxSamples*3/4 {
 		l.interval *= 2
@@ -107,85 +102,44 @@ func (l *timeline) thinLocked() {
 	}
 }
 
-// list returns the samples. The last one is not older than the call if the output has grown.
-func (l *timeline) list() []sample {
-	if l == nil {
-		return nil
-	}
-	over := isOver(l.terminal)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lookLocked(over) // no look follows the end, but processes that hold the output may write more
-	_, list := l.withNowLocked()
-	return slices.Clone(list)
+// samplesOf returns the samples of a command, up to this moment.
+func (t *table) samplesOf(e *entry) []sample {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.timeline.look(true)
+	return slices.Clone(e.timeline.samples)
 }
 
-// bytes returns the size of the samples in memory.
-func (l *timeline) bytes() int64 {
-	if l == nil {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return int64(cap(l.samples)) * sampleBytes
-}
-
-// remove ends the looks at the output.
-func (l *timeline) remove() {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.removed = true
-}
-
-// isOver reports whether a command has ended.
-func isOver(t *acpterm.Terminal) bool {
-	select {
-	case <-t.Done():
-		return true
-	default:
-		return false
+// watchLocked starts to watch the output of running commands, unless it is watched already.
+func (t *table) watchLocked() {
+	if !t.watching && t.ctx.Err() == nil {
+		t.watching = true
+		t.looking.Go(t.watch)
 	}
 }
 
-// watch looks at the output of all running commands. Its goroutine exists only while a command runs, and ends with ctx.
-// The methods are safe for concurrent use.
-type watch struct {
-	ctx     context.Context
-	looking sync.WaitGroup
-
-	mu      sync.Mutex
-	running []*timeline
-}
-
-// add adds a command, until it ends.
-func (w *watch) add(l *timeline) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running = append(w.running, l)
-	if len(w.running) == 1 {
-		w.looking.Go(w.look)
-	}
-}
-
-func (w *watch) look() {
+// watch looks at the output of all running commands, while there are any, until the View is closed.
+func (t *table) watch() {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
-	for more := true; more; more = w.lookAtAll() {
+	for t.lookAtAll() {
 		select {
 		case <-tick.C:
-		case <-w.ctx.Done():
+		case <-t.ctx.Done():
 			return
 		}
 	}
 }
 
 // lookAtAll looks at each command, and reports whether one is still running.
-func (w *watch) lookAtAll() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running = slices.DeleteFunc(w.running, func(l *timeline) bool { return !l.look() })
-	return len(w.running) > 0
+func (t *table) lookAtAll() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watching = false
+	for _, e := range t.order {
+		if e.timeline.look(false) {
+			t.watching = true
+		}
+	}
+	return t.watching
 }

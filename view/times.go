@@ -3,21 +3,17 @@ package view
 // The request for the times of a command's lines. The page makes it only while it shows them.
 
 import (
-	"compress/gzip"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/acpterm/acpterm"
 )
 
 // timesMessage is the response. It counts the lines of the output between two offsets.
 type timesMessage struct {
-	// Now, Started and Ended are in milliseconds since 1970, like those of a row.
-	Now     int64 `json:"now"`
+	// Started and Ended are in milliseconds since 1970, like those of a row.
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
 	// From is the requested offset, or the later beginning of the retained output. End is the offset of the end. Lines is
@@ -52,20 +48,10 @@ func (v *View) serveTimes(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := v.streamContext(r)
 	defer cancel()
 	row, _, _, _ := v.table.rowOf(e)
-	message := countLines(ctx, terminal, from, mark, v.table.timelineOf(e).list(), row.Started)
-	message.Now, message.Started, message.Ended = time.Now().UnixMilli(), row.Started, row.Ended
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Vary", "Accept-Encoding")
-	out := &deadlined{w, http.NewResponseController(w)}
-	if !accepts(r, "gzip") {
-		out.Write(encode(message))
-		return
-	}
-	h.Set("Content-Encoding", "gzip")
-	zipped := gzip.NewWriter(out)
-	zipped.Write(encode(message))
-	zipped.Close()
+	message := countLines(ctx, terminal, from, mark, v.table.samplesOf(e), row.Started)
+	message.Started, message.Ended = row.Started, row.Ended
+	w.Header().Set("Content-Type", "application/json")
+	sendZipped(w, r, encode(message))
 }
 
 // numberIn returns a number in a request's query. Without it, the number is 0.
@@ -87,13 +73,11 @@ func countLines(ctx context.Context, t *acpterm.Terminal, from, mark int64, samp
 		}
 		c.add(chunk.Raw)
 	}
-	if i, _ := slices.BinarySearchFunc(samples, c.End, sample.compare); i < len(samples) {
+	if i := firstAt(samples, c.End); i < len(samples) {
 		c.All = samples[i].at - started
 	}
 	return c.timesMessage
 }
-
-func (s sample) compare(offset int64) int { return int(min(max(s.offset-offset, -1), 1)) }
 
 // lineCount counts the lines of a text, piece by piece.
 type lineCount struct {
@@ -109,7 +93,7 @@ func newLineCount(from, mark int64, samples []sample, started int64) *lineCount 
 	if mark == from {
 		c.Mark = 0
 	}
-	if i, _ := slices.BinarySearchFunc(samples, from+1, sample.compare); i > 0 {
+	if i := firstAt(samples, from+1); i > 0 {
 		c.samples = samples[i-1:]
 		c.take()
 	}

@@ -17,16 +17,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 // times is the response to a request for times.
 type times struct {
-	Now, Started, Ended          int64
+	Started, Ended               int64
 	From, End, Lines, Mark, All  int64
 	Times                        [][2]int64
 	status, compressed, received int
@@ -44,23 +45,18 @@ func (x times) of(line int64) (after, by int64) {
 	return after, x.Times[i][1]
 }
 
-// clocked is a view and its manager in a bubble of synctest, without a server.
-type clocked struct {
-	*viewer
-}
-
-// inBubble runs a test with a fake clock.
-func inBubble(t *testing.T, options acpterm.Options, commands acptermtest.Commands, test func(*testing.T, *clocked)) {
+// inBubble runs a test with a fake clock. The view has no server.
+func inBubble(t *testing.T, options acpterm.Options, commands acptermtest.Commands, test func(*testing.T, *viewer)) {
 	synctest.Test(t, func(t *testing.T) {
-		v := &clocked{&viewer{t: t, Manager: made(t, commands, options)}}
+		v := &viewer{t: t, Manager: made(t, commands, options)}
 		v.view = must(view.New(v.Manager, &view.Options{Token: token}))
 		defer v.view.Close()
 		test(t, v)
 	})
 }
 
-// get sends a request for a terminal's times, in the view's own goroutine.
-func (v *clocked) get(terminal *acpterm.Terminal, query string) (x times) {
+// times sends a request for a terminal's times, in this goroutine.
+func (v *viewer) times(terminal *acpterm.Terminal, query string) (x times) {
 	v.t.Helper()
 	r := httptest.NewRequestWithContext(v.t.Context(), "GET", v.view.Path()+"terminals/"+keyOf(terminal)+"/times"+query, nil)
 	r.Host, r.RemoteAddr = "localhost", "127.0.0.1:1"
@@ -83,7 +79,7 @@ func (v *clocked) get(terminal *acpterm.Terminal, query string) (x times) {
 // looks returns the number of goroutines that look at running commands.
 func looks() int {
 	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "(*watch).look(")
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "(*table).watch(")
 }
 
 func TestTimesOfLines(t *testing.T) {
@@ -96,13 +92,12 @@ func TestTimesOfLines(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		fmt.Fprint(p, "four\nfive")
 		return 0
-	}}, func(t *testing.T, v *clocked) {
+	}}, func(t *testing.T, v *viewer) {
 		terminal := v.create("s", "make")
 		time.Sleep(65 * time.Second)
-		x := v.get(terminal, "?mark=8")
+		x := v.times(terminal, "?mark=8")
 		require.EqualValues(t, []int64{0, 14, 2, 2}, []int64{x.From, x.End, x.Lines, x.Mark})
 		require.Zero(t, x.Ended)
-		require.EqualValues(t, 65_000, x.Now-x.Started)
 		first, by := x.of(0)
 		require.Zero(t, first)
 		require.LessOrEqual(t, by, int64(250))
@@ -117,7 +112,7 @@ func TestTimesOfLines(t *testing.T) {
 		require.GreaterOrEqual(t, x.All, int64(60_000))
 
 		time.Sleep(10 * time.Second)
-		rest := v.get(terminal, fmt.Sprint("?from=", x.End))
+		rest := v.times(terminal, fmt.Sprint("?from=", x.End))
 		require.EqualValues(t, []int64{14, 26, 2, -1}, []int64{rest.From, rest.End, rest.Lines, rest.Mark})
 		require.EqualValues(t, 70_050, rest.Ended-rest.Started)
 		after, by = rest.of(0)
@@ -128,7 +123,7 @@ func TestTimesOfLines(t *testing.T) {
 		require.EqualValues(t, 70_050, by, "its end is known")
 		require.EqualValues(t, 70_050, rest.All)
 
-		whole := v.get(terminal, "")
+		whole := v.times(terminal, "")
 		require.EqualValues(t, []int64{0, 26, 4, 0}, []int64{whole.From, whole.End, whole.Lines, whole.Mark})
 		for line := range x.Lines {
 			_, then := x.of(line)
@@ -145,10 +140,10 @@ func TestTimesBetweenLooks(t *testing.T) {
 		time.Sleep(time.Minute + 10*time.Millisecond)
 		fmt.Fprint(p, "two\n")
 		return acptermtest.Block(p)
-	}}, func(t *testing.T, v *clocked) {
+	}}, func(t *testing.T, v *viewer) {
 		terminal := v.create("s", "make")
 		time.Sleep(time.Minute + 20*time.Millisecond)
-		after, by := v.get(terminal, "").of(1)
+		after, by := v.times(terminal, "").of(1)
 		require.GreaterOrEqual(t, after, int64(59_750))
 		require.LessOrEqual(t, by, int64(60_020))
 	})
@@ -156,30 +151,27 @@ func TestTimesBetweenLooks(t *testing.T) {
 
 // Output that comes after the command's end, from a process that holds it, is not said to be of its end.
 func TestTimesAfterTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := made(t, acptermtest.Commands{"make": func(p *acptermtest.Process) int {
-			fmt.Fprint(p, "made\n")
-			p.Spawn(func(p *acptermtest.Process) int {
-				time.Sleep(time.Minute)
-				fmt.Fprint(p, "late\n")
-				return acptermtest.Block(p)
-			})
-			return 0
-		}}, acpterm.Options{})
-		v := &clocked{&viewer{t: t, Manager: m, view: must(view.New(m, &view.Options{Token: token}))}}
-		defer v.view.Close()
+	inBubble(t, acpterm.Options{}, acptermtest.Commands{"make": func(p *acptermtest.Process) int {
+		fmt.Fprint(p, "made\n")
+		p.Spawn(func(p *acptermtest.Process) int {
+			time.Sleep(time.Minute)
+			fmt.Fprint(p, "late\n")
+			return acptermtest.Block(p)
+		})
+		return 0
+	}}, func(t *testing.T, v *viewer) {
 		terminal := v.create("s", "make")
 		time.Sleep(2 * time.Second)
 		require.Zero(t, looks(), "the command has ended")
-		require.EqualValues(t, 1, v.get(terminal, "").Lines)
+		require.EqualValues(t, 1, v.times(terminal, "").Lines)
 		time.Sleep(time.Hour)
-		x := v.get(terminal, "")
+		x := v.times(terminal, "")
 		require.EqualValues(t, 2, x.Lines)
 		after, by := x.of(1)
 		require.EqualValues(t, 3602_000, by)
 		require.LessOrEqual(t, after, int64(60_000))
 		time.Sleep(time.Minute)
-		require.Equal(t, x.Times, v.get(terminal, "").Times)
+		require.Equal(t, x.Times, v.times(terminal, "").Times)
 	})
 }
 
@@ -193,17 +185,17 @@ func TestTimesAreBounded(t *testing.T) {
 				p.Sleep(pause)
 			}
 			return 0
-		}}, func(t *testing.T, v *clocked) {
+		}}, func(t *testing.T, v *viewer) {
 		terminal := v.create("s", "serve")
 		for elapsed := time.Duration(0); elapsed < lines*pause; elapsed += 8 * time.Hour {
 			time.Sleep(8 * time.Hour)
-			x := v.get(terminal, "")
+			x := v.times(terminal, "")
 			require.LessOrEqual(t, len(x.Times), 4097)
 			require.Less(t, x.received, 100_000)
 			most := int64(0)
 			for line := range x.Lines {
 				after, by := x.of(line)
-				if written := x.Now - x.Started; by < 0 && line == written/1000 {
+				if by < 0 && line == (time.Now().UnixMilli()-x.Started)/1000 {
 					continue // written at the moment of the request
 				}
 				written := line * pause.Milliseconds()
@@ -229,14 +221,14 @@ func TestTimesOfRetainedOutput(t *testing.T) {
 				p.Sleep(100 * time.Millisecond)
 			}
 			return 0
-		}}, func(t *testing.T, v *clocked) {
+		}}, func(t *testing.T, v *viewer) {
 		terminal := v.create("s", "serve")
 		time.Sleep(4 * time.Hour)
-		x := v.get(terminal, "?mark=999990")
+		x := v.times(terminal, "?mark=999990")
 		require.InDelta(t, 980_000, x.From, 500)
 		require.EqualValues(t, 1_000_000, x.End)
 		require.EqualValues(t, x.Lines-1, x.Mark)
-		require.EqualValues(t, -1, v.get(terminal, "?mark=10").Mark)
+		require.EqualValues(t, -1, v.times(terminal, "?mark=10").Mark)
 		for line := range x.Lines {
 			after, by := x.of(line)
 			written := (100_000 - x.Lines + line) * 100
@@ -250,7 +242,7 @@ func TestTimesOfRetainedOutput(t *testing.T) {
 // Nothing runs while no command does, after the View is closed, and for the commands of a removed source.
 func TestTimesCostNothingWhileIdle(t *testing.T) {
 	require.Zero(t, looks())
-	inBubble(t, acpterm.Options{}, acptermtest.Commands{"serve": acptermtest.Block}, func(t *testing.T, v *clocked) {
+	inBubble(t, acpterm.Options{}, acptermtest.Commands{"serve": acptermtest.Block}, func(t *testing.T, v *viewer) {
 		require.Zero(t, looks())
 		for range 2 {
 			one, two := v.create("s", "serve"), v.create("s", "serve")
@@ -292,7 +284,7 @@ func TestUnknownTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := make(chan string)
 		m := made(t, acptermtest.Commands{"old": acptermtest.Print("before\n", 0), "make": steps(texts)}, acpterm.Options{})
-		v := &clocked{&viewer{t: t, Manager: m}}
+		v := &viewer{t: t, Manager: m}
 		old, running := v.create("s", "old"), v.create("s", "make")
 		texts <- "before\n"
 		synctest.Wait()
@@ -300,14 +292,14 @@ func TestUnknownTimes(t *testing.T) {
 		v.view = must(view.New(m, &view.Options{Token: token}))
 		defer v.view.Close()
 
-		x := v.get(old, "")
+		x := v.times(old, "")
 		require.EqualValues(t, []int64{0, 7, 1, -1}, []int64{x.From, x.End, x.Lines, x.All})
 		require.Empty(t, x.Times)
 		require.NotZero(t, x.Ended)
 
 		texts <- "since\n"
 		time.Sleep(time.Second)
-		x = v.get(running, "")
+		x = v.times(running, "")
 		after, by := x.of(0)
 		require.Zero(t, after)
 		require.EqualValues(t, 3600_000, by, "when the view first saw it")
@@ -318,7 +310,7 @@ func TestUnknownTimes(t *testing.T) {
 		a := newAgent(t, m, agentterm.Options{})
 		own := a.update("s", "t1", snapshot("one\ntwo\n"))
 		time.Sleep(time.Second)
-		x = v.get(own, "")
+		x = v.times(own, "")
 		require.EqualValues(t, []int64{2, -1}, []int64{x.Lines, x.All})
 		require.Empty(t, x.Times)
 		close(texts)

@@ -225,7 +225,7 @@ func (v *View) Close() error {
 	for _, s := range sources {
 		s.stop()
 	}
-	v.table.watch.looking.Wait()
+	v.table.looking.Wait()
 	v.table.clear()
 	return nil
 }

@@ -84,10 +84,7 @@ func accepts(r *http.Request, coding string) bool {
 }
 
 // asset is a file, plain and compressed.
-type asset struct {
-	plain, zipped []byte
-	tag           string // ETag: the hash of the file
-}
+type asset struct{ plain, zipped []byte }
 
 // loadAssets returns functions that load the files, by name. Each compresses its file on first use, which takes tens of
 // milliseconds for the largest.
@@ -114,8 +111,7 @@ func loadAsset(path string) asset {
 	z := gzip.NewWriter(&zipped)
 	z.Write(plain) // cannot fail, writes to memory
 	z.Close()
-	sum := sha256.Sum256(plain)
-	return asset{plain: plain, zipped: zipped.Bytes(), tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
+	return asset{plain, zipped.Bytes()}
 }
 
 // send sends the file, compressed if the client accepts that.
@@ -128,7 +124,7 @@ func (a asset) send(w http.ResponseWriter, r *http.Request) {
 	w.Write(content)
 }
 
-// serveAsset serves a file that is not in the bundle. A browser keeps it, and asks each time whether it has changed.
+// serveAsset serves a file that is not in the bundle.
 func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 	file := r.PathValue("file")
 	load, ok := v.assets[file]
@@ -136,15 +132,7 @@ func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	a := load()
-	h := w.Header()
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Content-Type", typeOf(file))
-	h.Set("ETag", a.tag)
-	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == a.tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	a.send(w, r)
+	w.Header().Set("Content-Type", typeOf(file))
+	w.Header().Set("Vary", "Accept-Encoding")
+	load().send(w, r)
 }

@@ -28,29 +28,6 @@ func unzip(t *testing.T, zipped string) string {
 	return string(text)
 }
 
-// Files are compressed if the client accepts it, and not sent again if it has them.
-func TestAssetsAreCompressedAndKept(t *testing.T) {
-	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})
-	for _, file := range []string{"assets/xterm/xterm.mjs", "assets/page.css"} {
-		plain := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") })
-		require.Equal(t, http.StatusOK, plain.StatusCode)
-		want, err := io.ReadAll(plain.Body)
-		require.NoError(t, err)
-		zipped := v.request("GET", file, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip") })
-		require.Equal(t, "gzip", zipped.Header.Get("Content-Encoding"))
-		require.Equal(t, "Accept-Encoding", zipped.Header.Get("Vary"))
-		sent, err := io.ReadAll(zipped.Body)
-		require.NoError(t, err)
-		require.Equal(t, string(want), unzip(t, string(sent)))
-		require.Less(t, len(sent), len(want))
-
-		tag := plain.Header.Get("ETag")
-		require.NotEmpty(t, tag)
-		kept := v.request("GET", file, func(r *http.Request) { r.Header.Set("If-None-Match", tag) })
-		require.Equal(t, http.StatusNotModified, kept.StatusCode)
-	}
-}
-
 // The files that a page names are kept for good, because their URLs change with them.
 func TestBundleIsKept(t *testing.T) {
 	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})

@@ -67,7 +67,7 @@ func (v *View) firstOutput(r *http.Request, key string) string {
 	defer cancel()
 	var events bytes.Buffer
 	s := &stream{send: func(text []byte) error { events.Write(text); return nil }}
-	o := &outputStream{stream: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal}
+	o := &outputStream{stream: s, table: v.table, entry: e, number: e.fixed.Number, terminal: terminal}
 	o.sendStatus()
 	if terminal != nil && terminal.OutputTotal() > 0 {
 		if chunk := o.from(terminal).next(ctx, terminal); chunk != nil {

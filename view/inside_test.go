@@ -13,7 +13,6 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
-	"github.com/acpterm/acpterm/agentterm"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,43 +73,6 @@ func TestSurvivorsAreShown(t *testing.T) {
 	late.Time = e.leftAt.Add(time.Nanosecond)
 	v.first.observe(&late)
 	require.Equal(t, []int{12}, e.left.survivors)
-}
-
-// The row of a command that the client ran or denied stays, even if a terminal of the agent has its id. The command's
-// own Manager never creates such a terminal, but another Manager, which does not know the id, does.
-func TestRowOfTheClientsIsNotReplaced(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 2)}})
-	v := must(New(m, nil))
-	defer v.Close()
-	mine, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
-	require.NoError(t, err)
-	<-mine.Done()
-	v.table.addTerminal(v.first, mine)
-	denied := acpterm.Subject{TerminalID: "term_denied", SessionID: "s", Args: []string{"rm"}}
-	v.first.observe(&acpterm.DecisionEvent{Subject: denied, Verdict: acpterm.VerdictDeny})
-
-	other := acptermtest.NewManager(t, nil)
-	terminals := agentterm.New(acpterm.NewHandler(other, nil), nil)
-	for id, state := range map[acpterm.TerminalID]string{mine.ID(): "finished", "term_denied": "denied"} {
-		e, terminal := v.table.find(keyOf(0, "s", id))
-		before, _, _, _ := v.table.rowOf(e)
-		require.Equal(t, state, before.State)
-		_, err := terminals.Update([]byte(`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"` +
-			string(id) + `","command":"true","output":{"data":"YQ=="},"exitStatus":{"exitCode":0}}}`))
-		require.NoError(t, err)
-		theirs := must(other.Terminal("s", id))
-		subject := acpterm.Subject{TerminalID: id, SessionID: "s", ShellLine: "true", Attached: true}
-		v.table.addTerminal(v.first, theirs)
-		v.first.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: theirs})
-		v.first.observe(&acpterm.EndEvent{Subject: subject})
-		v.first.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{1}})
-		again, after := v.table.find(keyOf(0, "s", id))
-		require.Same(t, e, again)
-		require.True(t, terminal == after, "the terminal")
-		row, _, _, _ := v.table.rowOf(e)
-		require.Equal(t, before, row)
-	}
-	require.Len(t, v.table.order, 2)
 }
 
 func TestStreamThatIsBehindAtTheEnd(t *testing.T) {

@@ -135,7 +135,7 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.close()
 	ctx := s.ctx
-	o := &outputStream{stream: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal, at: offset}
+	o := &outputStream{stream: s, table: v.table, entry: e, number: e.fixed.Number, terminal: terminal, at: offset}
 	if number != 0 && number != o.number { // the page has output of an earlier terminal with the same key
 		o.at = 0
 		o.send(&acpterm.Chunk{Replaced: true})

@@ -6,8 +6,8 @@ package view
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +22,7 @@ const (
 	maxNames = 1000
 )
 
-// entry is one command, guarded by the table's mutex.
+// entry is one command, guarded by the table's mutex. fixed.Number never changes, and is read without it.
 type entry struct {
 	session      session
 	fixed        row               // fields that do not change, except names and those of the agent's own terminals
@@ -157,7 +157,6 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 }
 
 // update changes a command's entry. If the table has no entry, add says whether to create it: it may have been removed.
-// An event about a terminal of the agent does not change the entry of a command that the client ran or denied.
 func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*entry)) {
 	if t.only != "" && s.SessionID != t.only {
 		return
@@ -169,9 +168,6 @@ func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*e
 	}
 	key := keyOf(from.number, s.SessionID, s.TerminalID)
 	e := t.entries[key]
-	if e != nil && s.Attached && !e.fixed.Agent {
-		return
-	}
 	if e == nil {
 		if !add {
 			return
@@ -276,13 +272,6 @@ func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
 		terminal = e.terminal
 	}
 	return e, terminal
-}
-
-// numberOf returns the Number of a command's row.
-func (t *table) numberOf(e *entry) int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return e.fixed.Number
 }
 
 // nameSession sets the name that a session's commands show. If the name is empty, they show the session's id.
@@ -460,9 +449,5 @@ func (t *table) refreshEntryLocked(e *entry) {
 
 // pids formats process numbers.
 func pids(numbers []int) string {
-	words := make([]string, len(numbers))
-	for i, n := range numbers {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ", ")
 }

@@ -4,11 +4,13 @@ package otelacpterm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -56,7 +58,7 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 		}
 		attributes = append(attributes, semconv.ProcessCommandArgs(args...))
 	}
-	ctx, span := o.tracer.Start(parent(tracecontext.Read(e.Meta)), name, trace.WithSpanKind(trace.SpanKindClient),
+	ctx, span := o.tracer.Start(parent(e.Meta), name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(e.Requested), trace.WithAttributes(attributes...))
 	if !e.Asked.IsZero() {
 		span.AddEvent("acpterm.asked", trace.WithTimestamp(e.Asked))
@@ -69,14 +71,18 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 	return ctx, span
 }
 
-// parent returns a context with the agent's span and baggage.
-func parent(c *tracecontext.Context) context.Context {
+// parent returns a context with the agent's span and baggage. Malformed ones are ignored.
+func parent(meta acpterm.Meta) context.Context {
 	ctx := context.Background()
-	if c == nil {
-		return ctx
+	text := func(key string) (text string) { json.Unmarshal(meta[key], &text); return text }
+	if c := tracecontext.Read(meta); c != nil {
+		carrier := propagation.MapCarrier{"traceparent": c.Parent, "tracestate": text("tracestate")}
+		ctx = propagation.TraceContext{}.Extract(ctx, carrier)
 	}
-	carrier := propagation.MapCarrier{"traceparent": c.Parent, "tracestate": c.State, "baggage": c.Baggage}
-	return propagation.Baggage{}.Extract(propagation.TraceContext{}.Extract(ctx, carrier), carrier)
+	if members, err := baggage.Parse(text("baggage")); err == nil {
+		ctx = baggage.ContextWithBaggage(ctx, members)
+	}
+	return ctx
 }
 
 // baseName returns the last element of a path of this system or another one.

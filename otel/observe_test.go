@@ -154,27 +154,16 @@ func TestAProviderThatFails(t *testing.T) {
 
 // allocations returns the number of allocations of a create, its end and its release. It may be too high by chance,
 // since the runtime allocates, too.
-func allocations(t testing.TB, observe func(m *acpterm.Manager)) float64 {
+func allocations(t *testing.T, observe func(m *acpterm.Manager)) float64 {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
 	require.NoError(t, err)
+	defer m.Close()
 	observe(m)
-	n := testing.AllocsPerRun(50, func() { lifeOfACommand(t, m) })
-	require.NoError(t, m.Close())
-	return n
-}
-
-func lifeOfACommand(t testing.TB, m *acpterm.Manager) {
-	ctx := context.Background()
-	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)
-	if err == nil {
-		_, err = terminal.Wait(ctx)
-	}
-	if err == nil {
-		err = m.Release(ctx, "s", terminal.ID())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return testing.AllocsPerRun(50, func() {
+		terminal := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		<-terminal.Done()
+		require.NoError(t, m.Release(t.Context(), "s", terminal.ID()))
+	})
 }
 
 func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
@@ -193,32 +182,4 @@ func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
 	}
 	require.Equal(t, without, with)
 	require.Greater(t, hooked, without, "a hook would have been seen")
-}
-
-// BenchmarkCommand runs a command that does not start a process: without this module, without a provider, and with
-// both.
-func BenchmarkCommand(b *testing.B) {
-	providers := otelacpterm.Options{
-		TracerProvider: sdktrace.NewTracerProvider(),
-		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
-	}
-	for _, o := range []struct {
-		name    string
-		options *otelacpterm.Options
-	}{{"plain", nil}, {"no-provider", new(otelacpterm.Options)}, {"providers", &providers}} {
-		b.Run(o.name, func(b *testing.B) {
-			m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
-			require.NoError(b, err)
-			if o.options != nil {
-				stop, err := otelacpterm.Observe(m, *o.options)
-				require.NoError(b, err)
-				defer stop()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				lifeOfACommand(b, m)
-			}
-			require.NoError(b, m.Close())
-		})
-	}
 }

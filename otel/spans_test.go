@@ -10,13 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -61,6 +59,9 @@ func TestSpanOfACommand(t *testing.T) {
 	require.True(t, span.EndTime.Equal(info.Ended))
 	require.Equal(t, []string{"acpterm.decided", "acpterm.started"}, eventNames(span))
 	require.True(t, span.Events[1].Time.Equal(info.Started))
+	for name, value := range map[string]int64{"started": 1, "running": 0, "duration": 1, "output": 7} {
+		require.Equal(t, map[string]int64{"": value}, seen.points("acpterm.command."+name), "without attributes of the agent")
+	}
 	waited := attributes(span.Events[1].Attributes)["acpterm.queue.duration"]
 	require.Equal(t, info.Started.Sub(span.StartTime).Seconds(), waited)
 }
@@ -491,65 +492,4 @@ func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	require.Equal(t, "killed", attributes(seen.span().Attributes)["acpterm.ended_by"])
 	require.Equal(t, map[string]int64{"": 1}, seen.points("acpterm.command.started"))
 	require.Equal(t, map[string]int64{"": 0}, seen.points("acpterm.command.running"))
-}
-
-// Each of many concurrent commands, in several sessions, has one span in its own trace.
-func TestConcurrentCommands(t *testing.T) {
-	const workers, each = 8, 12
-	m := acptermtest.NewManager(t, nil)
-	seen := observe(t, m, otelacpterm.Options{})
-	var busy sync.WaitGroup
-	for w := range workers {
-		busy.Go(func() {
-			for i := range each {
-				req := request("exit", fmt.Sprint(i%2))
-				req.SessionID = acpterm.SessionID(fmt.Sprint("s", w))
-				parent := fmt.Sprintf("00-%032x-%016x-01", w*each+i+1, w+1)
-				req.Meta = acpterm.Meta{"traceparent": json.RawMessage(`"` + parent + `"`)}
-				terminal, err := m.Create(t.Context(), req, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				terminal.Wait(t.Context())
-				m.Release(t.Context(), req.SessionID, terminal.ID())
-			}
-		})
-	}
-	busy.Wait()
-	require.NoError(t, m.Close())
-	seen.stop()
-	traces := make(map[trace.TraceID]bool)
-	for _, span := range seen.spans() {
-		all, id := attributes(span.Attributes), span.SpanContext.TraceID()
-		n := int(id[15]) - 1
-		require.Equal(t, fmt.Sprint("s", n/each), all["acpterm.session.id"])
-		require.EqualValues(t, n%each%2, all["process.exit.code"])
-		traces[id] = true
-	}
-	require.Len(t, traces, workers*each)
-	require.Len(t, seen.spans(), workers*each)
-	require.Equal(t, map[string]int64{"": workers * each / 2, "error.type=exit_code": workers * each / 2},
-		seen.points("acpterm.command.duration"))
-	require.Equal(t, map[string]int64{"": 0}, seen.points("acpterm.command.running"))
-}
-
-// Metrics have no attributes chosen by an agent.
-func TestMetricsHaveFewSeries(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"*": acptermtest.Print("123", 0)}})
-	seen := observe(t, m, otelacpterm.Options{})
-	for i := range 100 {
-		_, err := create(t, m, acpterm.CreateTerminalRequest{
-			SessionID: acpterm.SessionID(fmt.Sprint(i)), Command: fmt.Sprint("program", i),
-		}).Wait(t.Context())
-		require.NoError(t, err)
-	}
-	require.NoError(t, m.Close())
-	for name, value := range map[string]int64{
-		"acpterm.command.started": 100, "acpterm.command.running": 0, "acpterm.command.duration": 100,
-		"acpterm.command.output": 300,
-	} {
-		require.Equal(t, map[string]int64{attribute.EmptySet().Encoded(attribute.DefaultEncoder()): value},
-			seen.points(name), name)
-	}
 }

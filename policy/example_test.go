@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os"
 	"strings"
 
 	"github.com/acpterm/acpterm"
@@ -79,54 +78,6 @@ func ExampleRules() {
 	// go version: runs
 	// go run .: acpterm: create: "go run .": no rule allows this (rule "default")
 	// go version toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
-}
-
-func ExampleConfineDir() {
-	confined, err := policy.ConfineDir(os.TempDir())
-	if err != nil {
-		panic(err)
-	}
-	m, err := acpterm.NewManager(&acpterm.Options{
-		Commands: acpterm.CommandOptions{Dir: os.TempDir()},
-		Policy:   confined,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
-	// Output: go version: runs
-}
-
-func ExampleNoShell() {
-	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShell()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	try(m, acpterm.CreateTerminalRequest{Command: "go version && go env"})
-	// Output: go version && go env: acpterm: create: "go version && go env": shells are not allowed (rule "no-shell")
-}
-
-func ExampleNoShellSyntax() {
-	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShellSyntax()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
-	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not allowed (rule "no-shell-syntax")
-}
-
-func ExampleDenyVariables() {
-	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.DenyVariables(policy.DangerousVariables()...)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
-		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
-	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule "deny-variables")
 }
 
 func ExampleAllowVariables() {

@@ -68,25 +68,6 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax returns a policy that denies shell lines, as well as any argument containing a line break or a
-// character with a special meaning to shells, except for spaces and tabs. It is intended for programs that pass their
-// arguments to a shell.
-func NoShellSyntax() acpterm.Policy {
-	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-		if p.Command.ShellLine != "" {
-			reason := "shell lines are not allowed"
-			return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-shell-syntax", Reason: reason}
-		}
-		for i, arg := range arguments(p) {
-			if strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
-				return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-shell-syntax",
-					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
-			}
-		}
-		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "no-shell-syntax"}
-	})
-}
-
 // arguments returns the arguments of a command, without the program's name.
 func arguments(p acpterm.Proposal) []string { return p.Command.Args[min(1, len(p.Command.Args)):] }
 

@@ -17,7 +17,7 @@ type builtin struct {
 	// check returns the reason to refuse the arguments, or "".
 	check func(args []word) string
 	// sets returns the variables that the builtin sets, removes or exports, for arguments that check allows.
-	sets func(args []word) (sets []Assignment, exports []string)
+	sets func(args []word) (sets []assignment, exports []string)
 	// file means that systems also have a safe program with this name.
 	file bool
 }
@@ -72,7 +72,7 @@ func checkName(a word) string {
 	if !a.Literal || !isName(a.Text) {
 		return "not the name of a variable: bash runs substitutions in it"
 	}
-	return variableProblem(Assignment{Name: a.Text})
+	return variableProblem(assignment{Name: a.Text})
 }
 
 // dropEnd drops a leading --.
@@ -145,13 +145,13 @@ func readNames(args []word) []word {
 func checkRead(args []word) string { return checkNames(readNames(args)) }
 
 // setsRead returns the variables that read sets. Without a name, bash sets REPLY.
-func setsRead(args []word) (sets []Assignment, _ []string) {
+func setsRead(args []word) (sets []assignment, _ []string) {
 	names := readNames(args)
 	if len(names) == 0 {
-		names = []word{{Arg: Arg{Text: "REPLY"}}}
+		names = []word{{arg: arg{Text: "REPLY"}}}
 	}
 	for _, a := range names {
-		sets = append(sets, Assignment{Name: a.Text, Value: Arg{One: true}})
+		sets = append(sets, assignment{Name: a.Text, Value: arg{One: true}})
 	}
 	return sets, nil
 }
@@ -172,9 +172,9 @@ func checkGetopts(args []word) string {
 	return checkName(args[1])
 }
 
-func setsGetopts(args []word) (sets []Assignment, _ []string) {
+func setsGetopts(args []word) (sets []assignment, _ []string) {
 	for _, name := range []string{args[1].Text, "OPTARG"} {
-		sets = append(sets, Assignment{Name: name, Value: Arg{One: true}})
+		sets = append(sets, assignment{Name: name, Value: arg{One: true}})
 	}
 	return sets, nil
 }
@@ -189,9 +189,9 @@ func dropOption(args []word, options ...string) []word {
 
 func checkUnset(args []word) string { return checkNames(dropOption(args, "-v", "-f")) }
 
-func setsUnset(args []word) (sets []Assignment, _ []string) {
+func setsUnset(args []word) (sets []assignment, _ []string) {
 	for _, a := range dropOption(args, "-v", "-f") {
-		sets = append(sets, Assignment{Name: a.Text, Unset: true})
+		sets = append(sets, assignment{Name: a.Text, Unset: true})
 	}
 	return sets, nil
 }
@@ -216,7 +216,7 @@ func checkExport(args []word) string {
 	return ""
 }
 
-func setsExport(args []word) (sets []Assignment, exports []string) {
+func setsExport(args []word) (sets []assignment, exports []string) {
 	for _, a := range dropOption(args, "-p") {
 		if set, ok := a.assignment(); ok {
 			sets = append(sets, set)
@@ -228,7 +228,7 @@ func setsExport(args []word) (sets []Assignment, exports []string) {
 	return sets, exports
 }
 
-func setsReadonly(args []word) (sets []Assignment, _ []string) {
+func setsReadonly(args []word) (sets []assignment, _ []string) {
 	sets, _ = setsExport(args)
 	return sets, nil
 }

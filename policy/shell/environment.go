@@ -13,7 +13,7 @@ import (
 // refusedEnvironment returns the reason to deny a line in the environment of a proposal, or "".
 func refusedEnvironment(p acpterm.Proposal) string {
 	for _, v := range p.Requested.Env {
-		reason := variableProblem(Assignment{Name: v.Name, Value: Arg{Text: v.Value, Literal: true, One: true}})
+		reason := variableProblem(assignment{Name: v.Name, Value: arg{Text: v.Value, Literal: true, One: true}})
 		if reason != "" {
 			return "a request for a shell must not set " + reason
 		}
@@ -29,9 +29,9 @@ func refusedEnvironment(p acpterm.Proposal) string {
 
 // lastingChanges returns the changes that a line makes to the environment of later commands. reason is set if they are
 // ambiguous: if a name has several values, the order of execution decides which one a program receives.
-func lastingChanges(commands []Command, p acpterm.Proposal) (changes []Assignment, reason string) {
+func lastingChanges(commands []command, p acpterm.Proposal) (changes []assignment, reason string) {
 	exported := exports(commands, p)
-	last := make(map[string]Assignment)
+	last := make(map[string]assignment)
 	for _, c := range commands {
 		for _, a := range shellAssignments(c) {
 			if !exported[a.Name] {
@@ -60,7 +60,7 @@ func severalValues(name string) string {
 
 // shellAssignments returns the assignments to variables of the shell itself: those without a command, and those in
 // front of a builtin, which remain after it in some shells.
-func shellAssignments(c Command) []Assignment {
+func shellAssignments(c command) []assignment {
 	if !c.Builtin {
 		return nil
 	}
@@ -69,7 +69,7 @@ func shellAssignments(c Command) []Assignment {
 
 // exports returns the names of the variables that the shell may export to programs: those of its environment, and those
 // that the line exports. It includes those in front of a command, which may be a shell or a builtin.
-func exports(commands []Command, p acpterm.Proposal) map[string]bool {
+func exports(commands []command, p acpterm.Proposal) map[string]bool {
 	names := make(map[string]bool)
 	for _, variable := range p.Command.Env {
 		name, _, _ := strings.Cut(variable, "=")
@@ -90,7 +90,7 @@ func exports(commands []Command, p acpterm.Proposal) map[string]bool {
 }
 
 // values converts assignments to variables. A removed variable is empty.
-func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
+func values(assignments []assignment) (variables []acpterm.EnvVariable) {
 	for _, a := range assignments {
 		variables = append(variables, acpterm.EnvVariable{Name: a.Name, Value: a.Value.Text})
 	}
@@ -98,7 +98,7 @@ func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
 }
 
 // unknownValues returns the names of variables without literal values.
-func unknownValues(assignments []Assignment) (names []string) {
+func unknownValues(assignments []assignment) (names []string) {
 	for _, a := range assignments {
 		if !a.Unset && !a.Value.Literal {
 			names = append(names, a.Name)

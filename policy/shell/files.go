@@ -15,7 +15,7 @@ import (
 )
 
 // refusedRedirect returns the reason to deny a redirection, or "".
-func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal) string {
+func (p policy) refusedRedirect(r redirect, c command, proposal acpterm.Proposal) string {
 	path := r.Path.Text
 	switch {
 	case !r.Path.Literal:

@@ -28,7 +28,7 @@ var findWords = map[string]int{
 var findRuns = map[string]bool{"-exec": false, "-ok": false, "-execdir": true, "-okdir": true}
 
 // runFound finds the commands in the arguments of find.
-func (w *walker) runFound(args []word) *Error {
+func (w *walker) runFound(args []word) *refusal {
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
@@ -36,7 +36,7 @@ func (w *walker) runFound(args []word) *Error {
 			continue // a file, or ( ) ! ,
 		}
 		if !a.Literal {
-			return w.refuseWord(ErrOption, "may be an option of find", a)
+			return w.refuseWord(errOption, "may be an option of find", a)
 		}
 		if a.Text == "" {
 			continue
@@ -51,14 +51,14 @@ func (w *walker) runFound(args []word) *Error {
 		}
 		n, ok := findWords[a.Text]
 		if !ok {
-			return w.refuseWord(ErrOption, "not an option of find that is known", a)
+			return w.refuseWord(errOption, "not an option of find that is known", a)
 		}
 		for range n {
 			if len(args) == 0 {
 				break
 			}
 			if !args[0].One {
-				return w.refuseWord(ErrOption, "not exactly one argument", args[0])
+				return w.refuseWord(errOption, "not exactly one argument", args[0])
 			}
 			args = args[1:]
 		}
@@ -67,22 +67,22 @@ func (w *walker) runFound(args []word) *Error {
 }
 
 // runEach reads the command after -exec. It returns the number of its words, including its end.
-func (w *walker) runEach(exec word, args []word, moves bool) (int, *Error) {
+func (w *walker) runEach(exec word, args []word, moves bool) (int, *refusal) {
 	end := slices.IndexFunc(args, func(a word) bool { return a.Literal && a.Text == ";" })
 	for i := 1; i < len(args) && (end < 0 || i < end); i++ {
 		if args[i].Literal && args[i].Text == "+" && args[i-1].Literal && args[i-1].Text == "{}" {
 			if strings.HasPrefix(exec.Text, "-ok") {
-				return 0, w.refuseWord(ErrOption, "not every find ends the command here", args[i])
+				return 0, w.refuseWord(errOption, "not every find ends the command here", args[i])
 			}
 			end = i
 		}
 	}
 	if end < 1 {
-		return 0, w.refuseWord(ErrOption, "a command without an end", exec)
+		return 0, w.refuseWord(errOption, "a command without an end", exec)
 	}
 	for _, a := range args[:end] {
 		if !a.One {
-			return 0, w.refuseWord(ErrOption, "not exactly one argument", a) // it could contain the end
+			return 0, w.refuseWord(errOption, "not exactly one argument", a) // it could contain the end
 		}
 	}
 	command := slices.Clone(args[:end])

@@ -25,13 +25,13 @@ func isQuoted(delimiter *syntax.Word) bool {
 
 // checkHereDocument returns the offset of the end. It refuses a here-document whose text is not exactly the lines from
 // the next one to the delimiter: if its line has two, or a quoted newline after it.
-func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
+func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *refusal) {
 	delimiter := w.text(n.Word)
 	if !plainDelimiter.MatchString(delimiter) {
-		return 0, w.refuse(ErrNotPortable, "the end of a here-document that is not a plain word", n.Word)
+		return 0, w.refuse(errNotPortable, "the end of a here-document that is not a plain word", n.Word)
 	}
 	delimiter = strings.Trim(delimiter, `'"\`)
-	elsewhere := w.refuse(ErrNotPortable, "not every shell begins or ends this here-document here", n.Word)
+	elsewhere := w.refuse(errNotPortable, "not every shell begins or ends this here-document here", n.Word)
 	at := int(n.OpPos.Offset())
 	newline := strings.IndexByte(w.src[at:], '\n')
 	if newline < 0 {
@@ -62,13 +62,13 @@ func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 		return 0, elsewhere
 	}
 	if !isQuoted(n.Word) && strings.Contains(w.src[from:end], "\\\n") {
-		return 0, w.refuse(ErrNotPortable, "here-document with a continued line", n.Word)
+		return 0, w.refuse(errNotPortable, "here-document with a continued line", n.Word)
 	}
 	return uint(end), nil
 }
 
 // hereDocument walks the expansions in a here-document.
-func (w *walker) hereDocument(n *syntax.Redirect) *Error {
+func (w *walker) hereDocument(n *syntax.Redirect) *refusal {
 	if n.Hdoc == nil || isQuoted(n.Word) {
 		return nil
 	}

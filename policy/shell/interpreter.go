@@ -38,7 +38,7 @@ func (p policy) refusedOptions(c acpterm.Command) string {
 	if words[0] == "busybox" && filepath.Base(c.Path) != "busybox" {
 		return unknown
 	}
-	commands, err := Parse(quote(append(words, ":"))) // ends with ":" if the shell runs it
+	commands, err := parse(quote(append(words, ":"))) // ends with ":" if the shell runs it
 	if err != nil || len(commands) < 2 || commands[len(commands)-1].Name != ":" {
 		return unknown
 	}

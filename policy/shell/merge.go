@@ -5,11 +5,11 @@ package shell
 
 import "slices"
 
-func merge(a, b []Command) ([]Command, bool) {
+func merge(a, b []command) ([]command, bool) {
 	if len(a) != len(b) {
 		return nil, false
 	}
-	merged := make([]Command, 0, len(a))
+	merged := make([]command, 0, len(a))
 	for i := range a {
 		c, ok := mergeCommand(a[i], b[i])
 		if !ok {
@@ -20,13 +20,13 @@ func merge(a, b []Command) ([]Command, bool) {
 	return merged, true
 }
 
-func mergeCommand(a, b Command) (Command, bool) {
+func mergeCommand(a, b command) (command, bool) {
 	if a.Name != b.Name || a.Builtin != b.Builtin || a.Moved != b.Moved || a.Login != b.Login ||
 		!slices.Equal(a.Via, b.Via) || !slices.Equal(a.Exports, b.Exports) ||
 		len(a.Args) != len(b.Args) || len(a.Redirects) != len(b.Redirects) {
-		return Command{}, false
+		return command{}, false
 	}
-	merged := Command{Name: a.Name, Exports: a.Exports, Via: a.Via, Builtin: a.Builtin, Moved: a.Moved, Login: a.Login}
+	merged := command{Name: a.Name, Exports: a.Exports, Via: a.Via, Builtin: a.Builtin, Moved: a.Moved, Login: a.Login}
 	for i := range a.Args {
 		merged.Args = append(merged.Args, mergeArg(a.Args[i], b.Args[i]))
 	}
@@ -34,19 +34,19 @@ func mergeCommand(a, b Command) (Command, bool) {
 	merged.Env, sameEnv = mergeAssignments(a.Env, b.Env)
 	merged.Sets, sameSets = mergeAssignments(a.Sets, b.Sets)
 	if !sameEnv || !sameSets {
-		return Command{}, false
+		return command{}, false
 	}
 	for i := range a.Redirects {
 		if a.Redirects[i].Op != b.Redirects[i].Op {
-			return Command{}, false
+			return command{}, false
 		}
 		path := mergeArg(a.Redirects[i].Path, b.Redirects[i].Path)
-		merged.Redirects = append(merged.Redirects, Redirect{a.Redirects[i].Op, path})
+		merged.Redirects = append(merged.Redirects, redirect{a.Redirects[i].Op, path})
 	}
 	return merged, true
 }
 
-func mergeAssignments(a, b []Assignment) (merged []Assignment, ok bool) {
+func mergeAssignments(a, b []assignment) (merged []assignment, ok bool) {
 	if len(a) != len(b) {
 		return nil, false
 	}
@@ -54,21 +54,21 @@ func mergeAssignments(a, b []Assignment) (merged []Assignment, ok bool) {
 		if a[i].Name != b[i].Name || a[i].Unset != b[i].Unset {
 			return nil, false
 		}
-		merged = append(merged, Assignment{a[i].Name, mergeArg(a[i].Value, b[i].Value), a[i].Unset})
+		merged = append(merged, assignment{a[i].Name, mergeArg(a[i].Value, b[i].Value), a[i].Unset})
 	}
 	return merged, true
 }
 
 // mergeArg keeps the text of the non-literal argument: the source text of the word.
-func mergeArg(a, b Arg) Arg {
+func mergeArg(a, b arg) arg {
 	switch {
 	case a == b:
 		return a
 	case a.Literal && b.Literal:
-		return Arg{Text: a.Text, One: true}
+		return arg{Text: a.Text, One: true}
 	case a.Literal:
-		return Arg{Text: b.Text, One: b.One}
+		return arg{Text: b.Text, One: b.One}
 	default:
-		return Arg{Text: a.Text, One: a.One && b.One}
+		return arg{Text: a.Text, One: a.One && b.One}
 	}
 }

@@ -36,8 +36,8 @@ type Options struct {
 
 // NewPolicy returns a policy that asks rules about every program that a command runs. For a shell line, this means
 // every program in the line. For a plain command that runs another one (env, xargs, sudo, sh -c), it means both
-// programs. If the verdicts differ, the strictest one applies. If a program does not exist, or if Parse rejects the
-// line, the command is denied. If options is nil, the defaults are used.
+// programs. If the verdicts differ, the strictest one applies. If a program does not exist, or if the line cannot be
+// analysed, the command is denied. If options is nil, the defaults are used.
 //
 // The policy calls rules at least once for each program, each time with an acpterm.Proposal that does not have a
 // ShellLine. An unknown verdict is treated as a denial. A Change to one of the programs is also treated as a denial,
@@ -100,7 +100,7 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 	if reason := refusedEnvironment(proposal); reason != "" {
 		return deny(reason)
 	}
-	commands, err := Parse(line)
+	commands, err := parse(line)
 	if err != nil {
 		return deny("the line cannot be seen through: " + err.Error())
 	}
@@ -112,7 +112,7 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 
 // decideAll returns the strictest decision about the commands of a line.
 func (p policy) decideAll(
-	ctx context.Context, proposal acpterm.Proposal, commands []Command, strictest acpterm.Decision,
+	ctx context.Context, proposal acpterm.Proposal, commands []command, strictest acpterm.Decision,
 ) acpterm.Decision {
 	for _, c := range commands {
 		if reason := p.refusedUse(c, proposal); reason != "" {
@@ -123,7 +123,7 @@ func (p policy) decideAll(
 	if reason != "" {
 		return deny(reason)
 	}
-	environments := [][]Assignment{nil}
+	environments := [][]assignment{nil}
 	if len(changed) > 0 {
 		environments = append(environments, changed)
 	}
@@ -142,7 +142,7 @@ func (p policy) decideAll(
 }
 
 // refusedUse returns the reason to deny a command regardless of the rules, or "".
-func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
+func (p policy) refusedUse(c command, proposal acpterm.Proposal) string {
 	for _, r := range c.Redirects {
 		if reason := p.refusedRedirect(r, c, proposal); reason != "" {
 			return reason
@@ -167,7 +167,7 @@ func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
 
 // decideOne asks the rules about one program and the variables that the line sets for it.
 func (p policy) decideOne(
-	ctx context.Context, proposal acpterm.Proposal, c Command, set []Assignment,
+	ctx context.Context, proposal acpterm.Proposal, c command, set []assignment,
 ) acpterm.Decision {
 	args, known := arguments(c.Args)
 	inner, err := proposal.Propose(ctx, c.Name, args, values(set))
@@ -218,7 +218,7 @@ func quote(words []string) string {
 }
 
 // arguments returns the texts of arguments. known is true if all are literal.
-func arguments(args []Arg) (texts []string, known bool) {
+func arguments(args []arg) (texts []string, known bool) {
 	known = true
 	for _, arg := range args {
 		texts = append(texts, arg.Text)

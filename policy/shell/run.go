@@ -18,16 +18,16 @@ const (
 )
 
 // run records a command and the commands that it runs.
-func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where place) *Error {
+func (w *walker) run(words []word, env []assignment, redirects []redirect, where place) *refusal {
 	first, args := words[0], words[1:]
 	if !first.Literal {
-		return w.refuseWord(ErrUnknownCommand, "which command this is will be known only when the line runs", first)
+		return w.refuseWord(errUnknownCommand, "which command this is will be known only when the line runs", first)
 	}
 	if first.Text == "" || strings.ContainsAny(first.Text[:1], "-%") {
-		return w.refuseWord(ErrUnknownCommand, "not the name of a program", first)
+		return w.refuseWord(errUnknownCommand, "not the name of a program", first)
 	}
 	if isRelative(first.Text) && w.moved {
-		return w.refuseWord(ErrDirectory, "a relative name after the directory changed", first)
+		return w.refuseWord(errDirectory, "a relative name after the directory changed", first)
 	}
 	key := tableName(first.Text)
 	known, isBuiltin := builtins[key]
@@ -35,15 +35,15 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 	// macOS has programs such as /usr/bin/read that run the builtin, so they are checked too.
 	if isBuiltin || !known.file {
 		if known.hidden != "" {
-			return w.refuseWord(ErrHidden, known.hidden, first)
+			return w.refuseWord(errHidden, known.hidden, first)
 		}
 		if known.check != nil {
 			if reason := known.check(args); reason != "" {
-				return w.refuseWord(ErrBuiltin, reason, first)
+				return w.refuseWord(errBuiltin, reason, first)
 			}
 		}
 	}
-	c := Command{Name: first.Text, Args: plain(args), Env: env, Redirects: redirects, Builtin: isBuiltin}
+	c := command{Name: first.Text, Args: plain(args), Env: env, Redirects: redirects, Builtin: isBuiltin}
 	if isBuiltin && known.sets != nil {
 		c.Sets, c.Exports = known.sets(args)
 	}
@@ -56,11 +56,11 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 		return nil
 	}
 	if p.hidden != "" {
-		return w.refuseWord(ErrHidden, p.hidden, first)
+		return w.refuseWord(errHidden, p.hidden, first)
 	}
 
 	if len(w.via) >= maxVia {
-		return w.refuseWord(ErrTooLarge, "too many programs that run programs", first)
+		return w.refuseWord(errTooLarge, "too many programs that run programs", first)
 	}
 
 	// The commands that it runs have their own scope.
@@ -76,7 +76,7 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 	return err
 }
 
-func (w *walker) behind(p prefix, first word, args []word, where place) *Error {
+func (w *walker) behind(p prefix, first word, args []word, where place) *refusal {
 	switch p.kind {
 	case runsShell:
 		return w.runShell(first, args)
@@ -110,17 +110,17 @@ func (w *walker) behind(p prefix, first word, args []word, where place) *Error {
 }
 
 // replace marks arguments that contain a replaced text as not literal.
-func (w *walker) replace(command []word, replaced []string) *Error {
+func (w *walker) replace(command []word, replaced []string) *refusal {
 	for _, text := range replaced {
 		for i, a := range command {
 			if !strings.Contains(a.Text, text) && a.Literal {
 				continue
 			}
 			if i == 0 {
-				return w.refuseWord(ErrUnknownCommand, "the name of the command is replaced by input", a)
+				return w.refuseWord(errUnknownCommand, "the name of the command is replaced by input", a)
 			}
 			// It is as many arguments as before, except at the end, where xargs' input stands.
-			command[i] = word{Arg: Arg{Text: a.Text, One: a.One}, from: a.from}
+			command[i] = word{arg: arg{Text: a.Text, One: a.One}, from: a.from}
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (w *walker) replace(command []word, replaced []string) *Error {
 // found is the result of reading the options of a prefix program.
 type found struct {
 	rest     []word
-	env      []Assignment
+	env      []assignment
 	replaced []string
 	moves    bool
 	ended    bool
@@ -138,7 +138,7 @@ type found struct {
 var number = regexp.MustCompile(`^-[0-9]+$`)
 
 // options reads the arguments of a prefix program up to the command.
-func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
+func (w *walker) options(p prefix, first word, args []word) (found, *refusal) {
 	var o found
 	for len(args) > 0 {
 		a := args[0]
@@ -146,12 +146,12 @@ func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
 			break
 		}
 		if !a.Literal {
-			return o, w.refuseWord(ErrOption, "may be an option", a)
+			return o, w.refuseWord(errOption, "may be an option", a)
 		}
 		if a.Text == "--" {
 			args = args[1:]
 			if p.assigns && len(args) > 0 && strings.Contains(args[0].start, "=") {
-				return o, w.refuseWord(ErrOption, "for env an assignment, for sudo the command", args[0])
+				return o, w.refuseWord(errOption, "for env an assignment, for sudo the command", args[0])
 			}
 			break
 		}
@@ -162,7 +162,7 @@ func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
 		if p.numbers && number.MatchString(a.Text) {
 			continue
 		}
-		var err *Error
+		var err *refusal
 		if strings.HasPrefix(a.Text, "--") {
 			args, err = w.longOption(p, &o, a, args)
 		} else {
@@ -177,17 +177,17 @@ func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
 			break
 		}
 		if !args[0].One || !args[0].dashless() {
-			return o, w.refuseWord(ErrOption, "not exactly one argument", args[0])
+			return o, w.refuseWord(errOption, "not exactly one argument", args[0])
 		}
 		args = args[1:]
 	}
 	for p.assigns && len(args) > 0 && strings.Contains(args[0].start, "=") {
 		set, ok := args[0].assignment()
 		if !ok {
-			return o, w.refuseWord(ErrOption, "not exactly one assignment", args[0])
+			return o, w.refuseWord(errOption, "not exactly one assignment", args[0])
 		}
 		if reason := variableProblem(set); reason != "" {
-			return o, w.refuseWord(ErrVariable, reason, args[0])
+			return o, w.refuseWord(errVariable, reason, args[0])
 		}
 		o.env = append(o.env, set)
 		args = args[1:]
@@ -196,38 +196,38 @@ func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
 	return o, nil
 }
 
-func (w *walker) longOption(p prefix, o *found, a word, args []word) ([]word, *Error) {
+func (w *walker) longOption(p prefix, o *found, a word, args []word) ([]word, *refusal) {
 	name, text, has := strings.Cut(a.Text[2:], "=")
 	if reason := p.refused[name]; reason != "" {
-		return nil, w.refuseWord(ErrOption, reason, a)
+		return nil, w.refuseWord(errOption, reason, a)
 	}
 	kind, ok := p.long[name]
 	if !ok || has && kind == noValue {
-		return nil, w.refuseWord(ErrOption, "not an option that is known", a)
+		return nil, w.refuseWord(errOption, "not an option that is known", a)
 	}
 	value := literal(text, a.from)
 	if kind == needsValue && !has {
 		if len(args) == 0 {
-			return nil, w.refuseWord(ErrOption, "an option without its value", a)
+			return nil, w.refuseWord(errOption, "an option without its value", a)
 		}
 		value, args = args[0], args[1:]
 	}
 	return args, w.option(p, o, name, value, a)
 }
 
-func (w *walker) shortOptions(p prefix, o *found, a word, args []word) ([]word, *Error) {
+func (w *walker) shortOptions(p prefix, o *found, a word, args []word) ([]word, *refusal) {
 	if a.Text == "-" {
 		reason := p.refused[""]
 		if reason == "" {
 			reason = "not an option that is known"
 		}
-		return nil, w.refuseWord(ErrOption, reason, a)
+		return nil, w.refuseWord(errOption, reason, a)
 	}
 	for i, c := range a.Text[1:] {
 		name := string(c)
 		switch {
 		case p.refused[name] != "":
-			return nil, w.refuseWord(ErrOption, p.refused[name], a)
+			return nil, w.refuseWord(errOption, p.refused[name], a)
 		case strings.Contains(p.flags, name):
 		case strings.Contains(p.ends, name):
 			o.ended = true
@@ -235,37 +235,37 @@ func (w *walker) shortOptions(p prefix, o *found, a word, args []word) ([]word, 
 			value := literal(a.Text[1+i+len(name):], a.from)
 			if value.Text == "" {
 				if len(args) == 0 {
-					return nil, w.refuseWord(ErrOption, "an option without its value", a)
+					return nil, w.refuseWord(errOption, "an option without its value", a)
 				}
 				value, args = args[0], args[1:]
 			}
 			return args, w.option(p, o, name, value, a)
 		default:
-			return nil, w.refuseWord(ErrOption, "not an option that is known", a)
+			return nil, w.refuseWord(errOption, "not an option that is known", a)
 		}
 	}
 	return args, nil
 }
 
 // option records an option with its value.
-func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
+func (w *walker) option(p prefix, o *found, name string, value, a word) *refusal {
 	if !value.One {
-		return w.refuseWord(ErrOption, "not exactly one value", value)
+		return w.refuseWord(errOption, "not exactly one value", value)
 	}
 	o.moves = o.moves || slices.Contains(p.moves, name)
 	if slices.Contains(p.unsets, name) {
 		if !value.Literal {
-			return w.refuseWord(ErrOption, "a name that is not known", value)
+			return w.refuseWord(errOption, "a name that is not known", value)
 		}
-		if reason := variableProblem(Assignment{Name: value.Text, Value: Arg{Literal: true}}); reason != "" {
-			return w.refuseWord(ErrVariable, reason, value)
+		if reason := variableProblem(assignment{Name: value.Text, Value: arg{Literal: true}}); reason != "" {
+			return w.refuseWord(errVariable, reason, value)
 		}
-		o.env = append(o.env, Assignment{Name: value.Text, Unset: true})
+		o.env = append(o.env, assignment{Name: value.Text, Unset: true})
 	}
 	if slices.Contains(p.replaces, name) {
 		text := value.Text
 		if !value.Literal {
-			return w.refuseWord(ErrOption, "a text that is not known", value)
+			return w.refuseWord(errOption, "a text that is not known", value)
 		}
 		if text == "" {
 			text = "{}"
@@ -277,12 +277,12 @@ func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
 
 // runShell walks `sh -c TEXT`. A shell with a file is an ordinary program. A shell without one runs its input, and is
 // refused.
-func (w *walker) runShell(first word, args []word) *Error {
+func (w *walker) runShell(first word, args []word) *refusal {
 	text := false
 	for len(args) > 0 {
 		a := args[0]
 		if !a.Literal {
-			return w.refuseWord(ErrHidden, "what the shell runs is not known", a)
+			return w.refuseWord(errHidden, "what the shell runs is not known", a)
 		}
 		if len(a.Text) == 0 || a.Text[0] != '-' && a.Text[0] != '+' {
 			break
@@ -296,7 +296,7 @@ func (w *walker) runShell(first word, args []word) *Error {
 			continue
 		}
 		if len(a.Text) == 1 || strings.HasPrefix(a.Text, "--") {
-			return w.refuseWord(ErrOption, "not an option that is known", a)
+			return w.refuseWord(errOption, "not an option that is known", a)
 		}
 		for _, flag := range a.Text[1:] {
 			switch {
@@ -304,26 +304,26 @@ func (w *walker) runShell(first word, args []word) *Error {
 				text = true
 			case flag == 'o':
 				if len(args) == 0 || !args[0].Literal || !slices.Contains(shellOptions, args[0].Text) {
-					return w.refuseWord(ErrOption, "not an option that is known", a)
+					return w.refuseWord(errOption, "not an option that is known", a)
 				}
 				args = args[1:]
 			case flag == 'l':
 				w.login(true)
 			case !strings.ContainsRune(shellFlags, flag):
-				return w.refuseWord(ErrOption, "not an option that is known", a)
+				return w.refuseWord(errOption, "not an option that is known", a)
 			}
 		}
 	}
 	switch {
 	case len(args) == 0:
-		return w.refuseWord(ErrHidden, "the shell runs what it reads", first)
+		return w.refuseWord(errHidden, "the shell runs what it reads", first)
 	case !args[0].Literal:
-		return w.refuseWord(ErrHidden, "what the shell runs is not known", args[0])
+		return w.refuseWord(errHidden, "what the shell runs is not known", args[0])
 	case text:
 		return w.runText(args[0])
 	case args[0].Text == "" || args[0].Text == "-" ||
 		strings.HasPrefix(args[0].Text, "/dev/") || strings.Contains(args[0].Text, "/fd/"):
-		return w.refuseWord(ErrHidden, "the shell runs what it reads", args[0])
+		return w.refuseWord(errHidden, "the shell runs what it reads", args[0])
 	}
 	return nil
 }
@@ -340,7 +340,7 @@ var shellLong = map[string]bool{
 }
 
 // runText walks the text of a shell.
-func (w *walker) runText(text word) *Error {
+func (w *walker) runText(text word) *refusal {
 	in := w.scope
 	in.depth++
 	in.via[len(in.via)-1] += " -c"
@@ -353,14 +353,14 @@ func (w *walker) runText(text word) *Error {
 	return nil
 }
 
-func (w *walker) refuseWord(kind Kind, reason string, a word) *Error {
+func (w *walker) refuseWord(kind kind, reason string, a word) *refusal {
 	return w.refuseAt(kind, reason, a.from, a.Text)
 }
 
-func plain(words []word) []Arg {
-	var args []Arg
+func plain(words []word) []arg {
+	var args []arg
 	for _, a := range words {
-		args = append(args, a.Arg)
+		args = append(args, a.arg)
 	}
 	return args
 }

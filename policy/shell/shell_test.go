@@ -1,10 +1,9 @@
-package shell_test
+package shell
 
-// The lines that Parse refuses, and its results for others. shells_unix_test.go compares them with real shells.
+// The lines that parse refuses, and its results for others. shells_unix_test.go compares them with real shells.
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,240 +11,239 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/racetest"
-	"github.com/acpterm/acpterm/policy/shell"
 )
 
 func TestMain(m *testing.M) { racetest.Main(m) }
 
-// refused are attacks, and lines that Parse cannot analyse completely.
+// refused are attacks, and lines that parse cannot analyse completely.
 var refused = []struct {
 	name, line string
-	kind       shell.Kind
+	kind       kind
 }{
-	{"variable as command", "$x", shell.ErrUnknownCommand},
-	{"variable in front", "$x rm y", shell.ErrUnknownCommand},
-	{"substitution as command", "$(echo rm) x", shell.ErrUnknownCommand},
-	{"backquotes as command", "`echo rm` x", shell.ErrUnknownCommand},
-	{"part of the name", "r$x y", shell.ErrUnknownCommand},
-	{"quoted variable", "\"$x\"", shell.ErrUnknownCommand},
-	{"glob as command", "/bin/r?", shell.ErrUnknownCommand},
-	{"bracket glob", "[r]m x", shell.ErrUnknownCommand},
-	{"braces as command", "{git,push}", shell.ErrUnknownCommand},
-	{"braces in the name", "g{i,}t", shell.ErrUnknownCommand},
-	{"brace sequence", "{a..b}", shell.ErrUnknownCommand},
-	{"tilde", "~/rm", shell.ErrUnknownCommand},
-	{"arithmetic", "a$((1))", shell.ErrUnknownCommand},
-	{"dollar quotes", "$'rm' x", shell.ErrUnknownCommand},
-	{"translated quotes", "$\"rm\" x", shell.ErrUnknownCommand},
-	{"default", "${x:-rm} y", shell.ErrUnknownCommand},
-	{"empty name", "'' rm", shell.ErrUnknownCommand},
-	{"job", "%1", shell.ErrUnknownCommand},
-	{"positional", "set -- rm; \"$@\"", shell.ErrUnknownCommand},
-	{"element assignment", "a[1]=2 rm", shell.ErrUnknownCommand},
+	{"variable as command", "$x", errUnknownCommand},
+	{"variable in front", "$x rm y", errUnknownCommand},
+	{"substitution as command", "$(echo rm) x", errUnknownCommand},
+	{"backquotes as command", "`echo rm` x", errUnknownCommand},
+	{"part of the name", "r$x y", errUnknownCommand},
+	{"quoted variable", "\"$x\"", errUnknownCommand},
+	{"glob as command", "/bin/r?", errUnknownCommand},
+	{"bracket glob", "[r]m x", errUnknownCommand},
+	{"braces as command", "{git,push}", errUnknownCommand},
+	{"braces in the name", "g{i,}t", errUnknownCommand},
+	{"brace sequence", "{a..b}", errUnknownCommand},
+	{"tilde", "~/rm", errUnknownCommand},
+	{"arithmetic", "a$((1))", errUnknownCommand},
+	{"dollar quotes", "$'rm' x", errUnknownCommand},
+	{"translated quotes", "$\"rm\" x", errUnknownCommand},
+	{"default", "${x:-rm} y", errUnknownCommand},
+	{"empty name", "'' rm", errUnknownCommand},
+	{"job", "%1", errUnknownCommand},
+	{"positional", "set -- rm; \"$@\"", errUnknownCommand},
+	{"element assignment", "a[1]=2 rm", errUnknownCommand},
 
-	{"eval", "eval 'rm x'", shell.ErrHidden},
-	{"quoted eval", "\\e'va'l 'rm x'", shell.ErrHidden},
-	{"command eval", "command eval 'rm x'", shell.ErrHidden},
-	{"macOS command", "/usr/bin/command eval 'rm x'", shell.ErrHidden},
-	{"env command eval", "env command eval 'rm x'", shell.ErrHidden},
-	{"dot", ". ./file", shell.ErrHidden},
-	{"source", "source file", shell.ErrHidden},
-	{"trap", "trap 'rm x' EXIT", shell.ErrBuiltin},
-	{"alias", "alias git=rm\ngit", shell.ErrHidden},
-	{"enable", "enable -n git", shell.ErrHidden},
-	{"builtin", "builtin eval x", shell.ErrHidden},
-	{"fc", "fc -s", shell.ErrHidden},
-	{"chdir", "chdir /tmp", shell.ErrHidden},
-	{"setvar", "setvar PATH /tmp", shell.ErrHidden},
-	{"pushd", "pushd /tmp; ./x", shell.ErrHidden},
-	{"shopt", "shopt -s extglob", shell.ErrHidden},
-	{"mapfile", "mapfile -C rm -c 1 x", shell.ErrHidden},
-	{"bare shell", "echo rm x | sh", shell.ErrHidden},
-	{"here-document to shell", "bash <<E\nrm x\nE", shell.ErrHidden},
-	{"shell -s", "echo rm | sh -s", shell.ErrOption},
-	{"shell -i", "sh -i", shell.ErrOption},
-	{"shell dash", "echo rm | sh -", shell.ErrOption},
-	{"shell stdin file", "echo rm | sh /dev/stdin", shell.ErrHidden},
-	{"shell text unknown", "sh -c \"$x\"", shell.ErrHidden},
-	{"shell option unknown", "sh $x 'rm y'", shell.ErrHidden},
-	{"shell rcfile", "bash --rcfile x -c git", shell.ErrOption},
-	{"shell extglob", "bash -O extglob -c git", shell.ErrOption},
-	{"shell keyword", "bash -k -c git", shell.ErrOption},
-	{"nested eval", "sh -c 'sh -c \"eval x\"'", shell.ErrHidden},
-	{"zsh", "zsh -c 'path=/tmp git'", shell.ErrHidden},
-	{"upper case shell", "/BIN/SH -c \"$x\"", shell.ErrHidden},
-	{"su", "su -c 'rm x'", shell.ErrHidden},
-	{"script", "script -c 'rm x' /dev/null", shell.ErrHidden},
-	{"parallel", "parallel rm ::: x", shell.ErrHidden},
-	{"watch", "watch 'rm x'", shell.ErrHidden},
-	{"chroot", "chroot /tmp/x git", shell.ErrHidden},
-	{"arithmetic on a variable", "x='a[$(rm y)]'; echo $((x))", shell.ErrHidden},
-	{"arithmetic on output", "echo $(( $(cat file) ))", shell.ErrHidden},
-	{"arithmetic assigns", "echo $((PATH=1))", shell.ErrHidden},
-	{"substitution in arithmetic", "echo $((a[$(rm x)]))", shell.ErrHidden},
+	{"eval", "eval 'rm x'", errHidden},
+	{"quoted eval", "\\e'va'l 'rm x'", errHidden},
+	{"command eval", "command eval 'rm x'", errHidden},
+	{"macOS command", "/usr/bin/command eval 'rm x'", errHidden},
+	{"env command eval", "env command eval 'rm x'", errHidden},
+	{"dot", ". ./file", errHidden},
+	{"source", "source file", errHidden},
+	{"trap", "trap 'rm x' EXIT", errBuiltin},
+	{"alias", "alias git=rm\ngit", errHidden},
+	{"enable", "enable -n git", errHidden},
+	{"builtin", "builtin eval x", errHidden},
+	{"fc", "fc -s", errHidden},
+	{"chdir", "chdir /tmp", errHidden},
+	{"setvar", "setvar PATH /tmp", errHidden},
+	{"pushd", "pushd /tmp; ./x", errHidden},
+	{"shopt", "shopt -s extglob", errHidden},
+	{"mapfile", "mapfile -C rm -c 1 x", errHidden},
+	{"bare shell", "echo rm x | sh", errHidden},
+	{"here-document to shell", "bash <<E\nrm x\nE", errHidden},
+	{"shell -s", "echo rm | sh -s", errOption},
+	{"shell -i", "sh -i", errOption},
+	{"shell dash", "echo rm | sh -", errOption},
+	{"shell stdin file", "echo rm | sh /dev/stdin", errHidden},
+	{"shell text unknown", "sh -c \"$x\"", errHidden},
+	{"shell option unknown", "sh $x 'rm y'", errHidden},
+	{"shell rcfile", "bash --rcfile x -c git", errOption},
+	{"shell extglob", "bash -O extglob -c git", errOption},
+	{"shell keyword", "bash -k -c git", errOption},
+	{"nested eval", "sh -c 'sh -c \"eval x\"'", errHidden},
+	{"zsh", "zsh -c 'path=/tmp git'", errHidden},
+	{"upper case shell", "/BIN/SH -c \"$x\"", errHidden},
+	{"su", "su -c 'rm x'", errHidden},
+	{"script", "script -c 'rm x' /dev/null", errHidden},
+	{"parallel", "parallel rm ::: x", errHidden},
+	{"watch", "watch 'rm x'", errHidden},
+	{"chroot", "chroot /tmp/x git", errHidden},
+	{"arithmetic on a variable", "x='a[$(rm y)]'; echo $((x))", errHidden},
+	{"arithmetic on output", "echo $(( $(cat file) ))", errHidden},
+	{"arithmetic assigns", "echo $((PATH=1))", errHidden},
+	{"substitution in arithmetic", "echo $((a[$(rm x)]))", errHidden},
 
-	{"test -v", "test -v 'a[$(rm x)]'", shell.ErrBuiltin},
-	{"test operator unknown", "[ \"$a\" \"$b\" ]", shell.ErrBuiltin},
-	{"test splits", "[ -n $a ]", shell.ErrBuiltin},
-	{"printf -v", "printf -v PATH /tmp", shell.ErrBuiltin},
-	{"printf -vNAME", "printf -vPATH /tmp", shell.ErrBuiltin},
-	{"printf %n", "printf %n PATH", shell.ErrBuiltin},
-	{"printf %hn", "printf '%d %-3.*hn' 1 2 PATH", shell.ErrBuiltin},
-	{"printf format unknown", "printf \"$x\" PATH", shell.ErrBuiltin},
-	{"read element", "read 'a[$(rm x)]'", shell.ErrBuiltin},
-	{"read PATH", "echo /tmp | read PATH", shell.ErrBuiltin},
-	{"read unknown", "read $x", shell.ErrBuiltin},
-	{"read -a", "read -a PATH", shell.ErrBuiltin},
-	{"getopts PATH", "getopts a PATH -a", shell.ErrBuiltin},
-	{"unset PATH", "unset PATH", shell.ErrBuiltin},
-	{"unset unknown", "unset \"$x\"", shell.ErrBuiltin},
-	{"wait -p", "wait -n -p PATH", shell.ErrBuiltin},
-	{"jobs -x", "jobs -x rm y", shell.ErrBuiltin},
-	{"hash -p", "hash -p /tmp/evil git", shell.ErrBuiltin},
-	{"set -a", "set -a; read x", shell.ErrBuiltin},
-	{"set -o allexport", "set -eo allexport", shell.ErrBuiltin},
-	{"set -k", "set -k; git PATH=/tmp", shell.ErrBuiltin},
-	{"set unknown", "set $x", shell.ErrBuiltin},
-	{"set -o unknown", "set -o posix", shell.ErrBuiltin},
+	{"test -v", "test -v 'a[$(rm x)]'", errBuiltin},
+	{"test operator unknown", "[ \"$a\" \"$b\" ]", errBuiltin},
+	{"test splits", "[ -n $a ]", errBuiltin},
+	{"printf -v", "printf -v PATH /tmp", errBuiltin},
+	{"printf -vNAME", "printf -vPATH /tmp", errBuiltin},
+	{"printf %n", "printf %n PATH", errBuiltin},
+	{"printf %hn", "printf '%d %-3.*hn' 1 2 PATH", errBuiltin},
+	{"printf format unknown", "printf \"$x\" PATH", errBuiltin},
+	{"read element", "read 'a[$(rm x)]'", errBuiltin},
+	{"read PATH", "echo /tmp | read PATH", errBuiltin},
+	{"read unknown", "read $x", errBuiltin},
+	{"read -a", "read -a PATH", errBuiltin},
+	{"getopts PATH", "getopts a PATH -a", errBuiltin},
+	{"unset PATH", "unset PATH", errBuiltin},
+	{"unset unknown", "unset \"$x\"", errBuiltin},
+	{"wait -p", "wait -n -p PATH", errBuiltin},
+	{"jobs -x", "jobs -x rm y", errBuiltin},
+	{"hash -p", "hash -p /tmp/evil git", errBuiltin},
+	{"set -a", "set -a; read x", errBuiltin},
+	{"set -o allexport", "set -eo allexport", errBuiltin},
+	{"set -k", "set -k; git PATH=/tmp", errBuiltin},
+	{"set unknown", "set $x", errBuiltin},
+	{"set -o unknown", "set -o posix", errBuiltin},
 
-	{"PATH in front", "PATH=/tmp git", shell.ErrVariable},
-	{"PATH", "PATH=/tmp; git", shell.ErrVariable},
-	{"IFS", "IFS=x", shell.ErrVariable},
-	{"export PATH", "export PATH=/tmp", shell.ErrBuiltin},
-	{"export quoted PATH", "export \"PA\"'TH'=\"$x\"", shell.ErrBuiltin},
-	{"export splits", "export A=$x", shell.ErrBuiltin},
-	{"export unknown", "export \"$x\"", shell.ErrBuiltin},
-	{"command export", "command export PATH=/tmp", shell.ErrBuiltin},
-	{"export after an assignment", "A=1 export PATH=/tmp", shell.ErrBuiltin},
-	{"readonly", "readonly PATH=/tmp", shell.ErrBuiltin},
-	{"loop variable", "for PATH in /tmp; do git; done", shell.ErrVariable},
-	{"default assigns", "echo ${PATH:=/tmp}", shell.ErrVariable},
-	{"default assigns quoted", "echo \"${IFS=x}\"", shell.ErrVariable},
-	{"env PATH", "env PATH=/tmp git", shell.ErrVariable},
-	{"env -u PATH", "env -u PATH git", shell.ErrVariable},
-	{"sudo PATH", "sudo PATH=/tmp git", shell.ErrVariable},
-	{"LD_PRELOAD", "LD_PRELOAD=./x.so git", shell.ErrVariable},
-	{"DYLD", "DYLD_INSERT_LIBRARIES=x git", shell.ErrVariable},
-	{"BASH_ENV", "BASH_ENV=x bash script", shell.ErrVariable},
-	{"exported function", "env 'BASH_FUNC_git%%=() { rm; }' bash -c git", shell.ErrOption},
-	{"RANDOM", "RANDOM='a[$(rm x)]'", shell.ErrVariable},
-	{"OPTIND", "OPTIND='a[$(rm x)]'", shell.ErrVariable},
-	{"PS4", "PS4='$(rm x)'; set -x; git", shell.ErrVariable},
-	{"HOME", "HOME=/tmp git status", shell.ErrVariable},
-	{"locale", "LC_ALL=ja_JP.SJIS; echo", shell.ErrVariable},
+	{"PATH in front", "PATH=/tmp git", errVariable},
+	{"PATH", "PATH=/tmp; git", errVariable},
+	{"IFS", "IFS=x", errVariable},
+	{"export PATH", "export PATH=/tmp", errBuiltin},
+	{"export quoted PATH", "export \"PA\"'TH'=\"$x\"", errBuiltin},
+	{"export splits", "export A=$x", errBuiltin},
+	{"export unknown", "export \"$x\"", errBuiltin},
+	{"command export", "command export PATH=/tmp", errBuiltin},
+	{"export after an assignment", "A=1 export PATH=/tmp", errBuiltin},
+	{"readonly", "readonly PATH=/tmp", errBuiltin},
+	{"loop variable", "for PATH in /tmp; do git; done", errVariable},
+	{"default assigns", "echo ${PATH:=/tmp}", errVariable},
+	{"default assigns quoted", "echo \"${IFS=x}\"", errVariable},
+	{"env PATH", "env PATH=/tmp git", errVariable},
+	{"env -u PATH", "env -u PATH git", errVariable},
+	{"sudo PATH", "sudo PATH=/tmp git", errVariable},
+	{"LD_PRELOAD", "LD_PRELOAD=./x.so git", errVariable},
+	{"DYLD", "DYLD_INSERT_LIBRARIES=x git", errVariable},
+	{"BASH_ENV", "BASH_ENV=x bash script", errVariable},
+	{"exported function", "env 'BASH_FUNC_git%%=() { rm; }' bash -c git", errOption},
+	{"RANDOM", "RANDOM='a[$(rm x)]'", errVariable},
+	{"OPTIND", "OPTIND='a[$(rm x)]'", errVariable},
+	{"PS4", "PS4='$(rm x)'; set -x; git", errVariable},
+	{"HOME", "HOME=/tmp git status", errVariable},
+	{"locale", "LC_ALL=ja_JP.SJIS; echo", errVariable},
 
-	{"shell -a", "sh -ac git", shell.ErrOption},
-	{"shell -o allexport", "bash -o allexport -c git", shell.ErrOption},
-	{"command -p", "command -p git", shell.ErrOption},
-	{"command -pv", "command -pv git", shell.ErrOption},
-	{"command -p in a shell", "sh -c 'command -p git'", shell.ErrOption},
-	{"macOS command -p", "/usr/bin/command -p git", shell.ErrOption},
-	{"env -S", "env -S 'rm x'", shell.ErrOption},
-	{"env --split-string", "env --split-string='rm x'", shell.ErrOption},
-	{"env -i", "env -i git", shell.ErrOption},
-	{"env cluster", "env -vS 'rm x'", shell.ErrOption},
-	{"env splits", "env A=$x git", shell.ErrOption},
-	{"env unknown", "env \"$x\" git", shell.ErrOption},
-	{"env abbreviation", "env --ch=/tmp git", shell.ErrOption},
-	{"xargs name", "xargs -I{} {} x", shell.ErrUnknownCommand},
-	{"xargs of env", "xargs env", shell.ErrOption},
-	{"xargs of env with an assignment", "xargs env A=b", shell.ErrUnknownCommand},
-	{"xargs of shell", "xargs sh", shell.ErrHidden},
-	{"xargs of shell text", "xargs sh -c", shell.ErrHidden},
-	{"xargs replaces text", "xargs -I{} sh -c 'git {}'", shell.ErrHidden},
-	{"xargs variable", "xargs --process-slot-var=PATH git", shell.ErrOption},
-	{"find unknown word", "find . $x", shell.ErrOption},
-	{"find quoted unknown", "find . \"$a\" rm {} +", shell.ErrOption},
-	{"find glob", "find * -name x", shell.ErrOption},
-	{"find name", "find . -exec {} \\;", shell.ErrUnknownCommand},
-	{"find text", "find . -exec sh -c 'git {}' \\;", shell.ErrHidden},
-	{"find unknown option", "find . -newoption -exec rm {} \\;", shell.ErrOption},
-	{"find end unknown", "find . -exec git $x \\;", shell.ErrOption},
-	{"find -ok", "find . -ok git {} + -exec rm {} \\;", shell.ErrOption},
-	{"find in another directory", "find . -execdir ./x \\;", shell.ErrDirectory},
-	{"sudo shell", "sudo -s", shell.ErrOption},
-	{"sudo login", "sudo -i rm", shell.ErrOption},
-	{"sudo end", "sudo -- A=b rm", shell.ErrOption},
-	{"doas shell", "doas -s", shell.ErrOption},
-	{"exec -a", "exec -a git rm x", shell.ErrOption},
-	{"time -f", "time -f x rm", shell.ErrOption},
-	{"flock text", "flock file -c 'rm x'", shell.ErrUnknownCommand},
-	{"strace", "strace -o '|rm x' git", shell.ErrHidden},
-	{"timeout unknown", "timeout $x git", shell.ErrOption},
+	{"shell -a", "sh -ac git", errOption},
+	{"shell -o allexport", "bash -o allexport -c git", errOption},
+	{"command -p", "command -p git", errOption},
+	{"command -pv", "command -pv git", errOption},
+	{"command -p in a shell", "sh -c 'command -p git'", errOption},
+	{"macOS command -p", "/usr/bin/command -p git", errOption},
+	{"env -S", "env -S 'rm x'", errOption},
+	{"env --split-string", "env --split-string='rm x'", errOption},
+	{"env -i", "env -i git", errOption},
+	{"env cluster", "env -vS 'rm x'", errOption},
+	{"env splits", "env A=$x git", errOption},
+	{"env unknown", "env \"$x\" git", errOption},
+	{"env abbreviation", "env --ch=/tmp git", errOption},
+	{"xargs name", "xargs -I{} {} x", errUnknownCommand},
+	{"xargs of env", "xargs env", errOption},
+	{"xargs of env with an assignment", "xargs env A=b", errUnknownCommand},
+	{"xargs of shell", "xargs sh", errHidden},
+	{"xargs of shell text", "xargs sh -c", errHidden},
+	{"xargs replaces text", "xargs -I{} sh -c 'git {}'", errHidden},
+	{"xargs variable", "xargs --process-slot-var=PATH git", errOption},
+	{"find unknown word", "find . $x", errOption},
+	{"find quoted unknown", "find . \"$a\" rm {} +", errOption},
+	{"find glob", "find * -name x", errOption},
+	{"find name", "find . -exec {} \\;", errUnknownCommand},
+	{"find text", "find . -exec sh -c 'git {}' \\;", errHidden},
+	{"find unknown option", "find . -newoption -exec rm {} \\;", errOption},
+	{"find end unknown", "find . -exec git $x \\;", errOption},
+	{"find -ok", "find . -ok git {} + -exec rm {} \\;", errOption},
+	{"find in another directory", "find . -execdir ./x \\;", errDirectory},
+	{"sudo shell", "sudo -s", errOption},
+	{"sudo login", "sudo -i rm", errOption},
+	{"sudo end", "sudo -- A=b rm", errOption},
+	{"doas shell", "doas -s", errOption},
+	{"exec -a", "exec -a git rm x", errOption},
+	{"time -f", "time -f x rm", errOption},
+	{"flock text", "flock file -c 'rm x'", errUnknownCommand},
+	{"strace", "strace -o '|rm x' git", errHidden},
+	{"timeout unknown", "timeout $x git", errOption},
 
-	{"relative after cd", "cd /tmp && ./x", shell.ErrDirectory},
-	{"relative in a loop", "for i in 1 2; do ./x; cd /tmp; done", shell.ErrDirectory},
-	{"relative after command cd", "command cd /tmp; a/b", shell.ErrDirectory},
-	{"relative in a substitution", "cd /tmp; echo $(./x)", shell.ErrDirectory},
-	{"relative in a shell", "cd /tmp; sh -c ./x", shell.ErrDirectory},
-	{"env -C", "env -C /tmp ./x", shell.ErrDirectory},
-	{"sudo -D", "sudo --chdir=/tmp ./x", shell.ErrDirectory},
+	{"relative after cd", "cd /tmp && ./x", errDirectory},
+	{"relative in a loop", "for i in 1 2; do ./x; cd /tmp; done", errDirectory},
+	{"relative after command cd", "command cd /tmp; a/b", errDirectory},
+	{"relative in a substitution", "cd /tmp; echo $(./x)", errDirectory},
+	{"relative in a shell", "cd /tmp; sh -c ./x", errDirectory},
+	{"env -C", "env -C /tmp ./x", errDirectory},
+	{"sudo -D", "sudo --chdir=/tmp ./x", errDirectory},
 
-	{"function", "git() { rm x; }", shell.ErrFunction},
-	{"function in a subshell", "(ls() (rm x); ls)", shell.ErrFunction},
+	{"function", "git() { rm x; }", errFunction},
+	{"function in a subshell", "(ls() (rm x); ls)", errFunction},
 
-	{"both redirected", "a &> b", shell.ErrNotPortable},
-	{"both piped", "a |& b", shell.ErrSyntax},
-	{"condition", "[[ -f x && rm y ]]", shell.ErrUnknownCommand},
-	{"input process", "cat <(rm x)", shell.ErrSyntax},
-	{"function keyword", "function rm", shell.ErrHidden},
-	{"here-string", "cat <<< $(rm)", shell.ErrNotPortable},
-	{"coproc", "coproc rm x", shell.ErrHidden},
-	{"extended glob", "!(x)", shell.ErrNotPortable},
-	{"select", "select x in a; do rm; done", shell.ErrSyntax},
-	{"arithmetic command", "((rm))", shell.ErrNotPortable},
-	{"C loop", "for ((;;)); do rm; done", shell.ErrNotPortable},
-	{"array", "a=(rm)", shell.ErrNotPortable},
-	{"append", "A+=x git", shell.ErrNotPortable},
-	{"let", "let x=1", shell.ErrHidden},
-	{"declare", "declare -i x='a[$(rm y)]'", shell.ErrHidden},
-	{"old arithmetic", "echo $[1]", shell.ErrNotPortable},
-	{"indirection", "echo ${!x}", shell.ErrNotPortable},
-	{"prompt expansion", "x='$(rm y)'; echo ${x@P}", shell.ErrNotPortable},
-	{"slice", "echo ${x:0:1}", shell.ErrNotPortable},
-	{"replacement", "echo ${x/a/b}", shell.ErrNotPortable},
-	{"command in braces", "echo ${ rm x; }", shell.ErrNotPortable},
-	{"two-digit descriptor", "12>f rm", shell.ErrNotPortable},
-	{"named descriptor", "git {x}>f", shell.ErrNotPortable},
-	{"file after >&", "git >&f", shell.ErrNotPortable},
-	{"dollar quote ends elsewhere", "echo $'\\'; rm x #'", shell.ErrNotPortable},
-	{"time with an assignment", "time A=b rm", shell.ErrNotPortable},
-	{"time of a group", "time { rm; }", shell.ErrSyntax},
-	{"broken up substitution", "echo \"$\\\n(rm x)\"", shell.ErrNotPortable},
-	{"comment that continues", "git # \\\nrm x", shell.ErrNotPortable},
-	{"quotes in a default", "echo \"${x:-'}$(rm y)'}\"", shell.ErrNotPortable},
-	{"nested backquotes", "echo `echo \\`rm x\\``", shell.ErrNotPortable},
-	{"backquote in quotes in backquotes", "echo \"`echo '` rm x `'`\"", shell.ErrNotPortable},
-	{"here-document that older shells end early", "git \"$(cat <<'E'\na) ; rm x; (\nE\n)\"", shell.ErrNotPortable},
-	{"odd end of a here-document", "cat <<$(x)\nrm\n$(x)", shell.ErrSyntax},
-	{"continued here-document", "cat <<E\nE\\\n\nrm x\nE", shell.ErrNotPortable},
-	{"here-document behind its substitution", "echo $(cat <<E)\nrm y\nE", shell.ErrNotPortable},
-	{"here-document behind a quoted newline", "cat <<E $(git\nE\nls)\nE\nrm", shell.ErrNotPortable},
-	{"two here-documents in a line", "cat <<A <<B\nx\nA\nB", shell.ErrNotPortable},
-	{"here-document without an end", "cat <<E", shell.ErrSyntax},
-	{"redirection in front of a loop", ">f while git; do rm; done", shell.ErrNotPortable},
-	{"case that falls through", "case a in a) git ;& b) rm;; esac", shell.ErrSyntax},
-	{"substitution or arithmetic", "echo $((git)|(rm))", shell.ErrSyntax},
+	{"both redirected", "a &> b", errNotPortable},
+	{"both piped", "a |& b", errSyntax},
+	{"condition", "[[ -f x && rm y ]]", errUnknownCommand},
+	{"input process", "cat <(rm x)", errSyntax},
+	{"function keyword", "function rm", errHidden},
+	{"here-string", "cat <<< $(rm)", errNotPortable},
+	{"coproc", "coproc rm x", errHidden},
+	{"extended glob", "!(x)", errNotPortable},
+	{"select", "select x in a; do rm; done", errSyntax},
+	{"arithmetic command", "((rm))", errNotPortable},
+	{"C loop", "for ((;;)); do rm; done", errNotPortable},
+	{"array", "a=(rm)", errNotPortable},
+	{"append", "A+=x git", errNotPortable},
+	{"let", "let x=1", errHidden},
+	{"declare", "declare -i x='a[$(rm y)]'", errHidden},
+	{"old arithmetic", "echo $[1]", errNotPortable},
+	{"indirection", "echo ${!x}", errNotPortable},
+	{"prompt expansion", "x='$(rm y)'; echo ${x@P}", errNotPortable},
+	{"slice", "echo ${x:0:1}", errNotPortable},
+	{"replacement", "echo ${x/a/b}", errNotPortable},
+	{"command in braces", "echo ${ rm x; }", errNotPortable},
+	{"two-digit descriptor", "12>f rm", errNotPortable},
+	{"named descriptor", "git {x}>f", errNotPortable},
+	{"file after >&", "git >&f", errNotPortable},
+	{"dollar quote ends elsewhere", "echo $'\\'; rm x #'", errNotPortable},
+	{"time with an assignment", "time A=b rm", errNotPortable},
+	{"time of a group", "time { rm; }", errSyntax},
+	{"broken up substitution", "echo \"$\\\n(rm x)\"", errNotPortable},
+	{"comment that continues", "git # \\\nrm x", errNotPortable},
+	{"quotes in a default", "echo \"${x:-'}$(rm y)'}\"", errNotPortable},
+	{"nested backquotes", "echo `echo \\`rm x\\``", errNotPortable},
+	{"backquote in quotes in backquotes", "echo \"`echo '` rm x `'`\"", errNotPortable},
+	{"here-document that older shells end early", "git \"$(cat <<'E'\na) ; rm x; (\nE\n)\"", errNotPortable},
+	{"odd end of a here-document", "cat <<$(x)\nrm\n$(x)", errSyntax},
+	{"continued here-document", "cat <<E\nE\\\n\nrm x\nE", errNotPortable},
+	{"here-document behind its substitution", "echo $(cat <<E)\nrm y\nE", errNotPortable},
+	{"here-document behind a quoted newline", "cat <<E $(git\nE\nls)\nE\nrm", errNotPortable},
+	{"two here-documents in a line", "cat <<A <<B\nx\nA\nB", errNotPortable},
+	{"here-document without an end", "cat <<E", errSyntax},
+	{"redirection in front of a loop", ">f while git; do rm; done", errNotPortable},
+	{"case that falls through", "case a in a) git ;& b) rm;; esac", errSyntax},
+	{"substitution or arithmetic", "echo $((git)|(rm))", errSyntax},
 
-	{"NUL", "git\x00rm", shell.ErrCharacter},
-	{"not UTF-8", "git \xff", shell.ErrCharacter},
-	{"carriage return", "echo a \\\r\nrm x", shell.ErrCharacter},
-	{"control character", "git \x01", shell.ErrCharacter},
-	{"too long", "echo " + strings.Repeat("a", 64<<10), shell.ErrTooLarge},
-	{"too deep", strings.Repeat("$(", 200) + "rm" + strings.Repeat(")", 200), shell.ErrTooLarge},
-	{"too many prefixes", strings.Repeat("env ", 16000) + "rm", shell.ErrTooLarge},
-	{"far to the right", strings.Repeat(" ", 20000) + "eval x", shell.ErrHidden},
-	{"unfinished", "git '", shell.ErrSyntax},
+	{"NUL", "git\x00rm", errCharacter},
+	{"not UTF-8", "git \xff", errCharacter},
+	{"carriage return", "echo a \\\r\nrm x", errCharacter},
+	{"control character", "git \x01", errCharacter},
+	{"too long", "echo " + strings.Repeat("a", 64<<10), errTooLarge},
+	{"too deep", strings.Repeat("$(", 200) + "rm" + strings.Repeat(")", 200), errTooLarge},
+	{"too many prefixes", strings.Repeat("env ", 16000) + "rm", errTooLarge},
+	{"far to the right", strings.Repeat(" ", 20000) + "eval x", errHidden},
+	{"unfinished", "git '", errSyntax},
 }
 
 func TestRefused(t *testing.T) {
 	for _, c := range refused {
 		t.Run(c.name, func(t *testing.T) {
-			commands, err := shell.Parse(c.line)
-			require.ErrorIs(t, err, c.kind, "%+v", commands)
+			commands, err := parse(c.line)
 			require.Nil(t, commands)
-			var refused *shell.Error
-			require.True(t, errors.As(err, &refused))
+			refused, ok := errors.AsType[*refusal](err)
+			require.True(t, ok)
+			require.Equal(t, c.kind, refused.Kind)
 			require.NotZero(t, refused.Line)
 			require.NotZero(t, refused.Column)
 			require.NotEmpty(t, refused.Reason)
@@ -254,7 +252,7 @@ func TestRefused(t *testing.T) {
 }
 
 // show returns commands as one line, with ? for one unknown argument and * for any number.
-func show(commands []shell.Command) string {
+func show(commands []command) string {
 	var all []string
 	for _, c := range commands {
 		var words []string
@@ -293,7 +291,7 @@ func show(commands []shell.Command) string {
 	return strings.Join(all, "; ")
 }
 
-func showAssignments(assignments []shell.Assignment) (words []string) {
+func showAssignments(assignments []assignment) (words []string) {
 	for _, a := range assignments {
 		if a.Unset {
 			words = append(words, "-"+a.Name)
@@ -304,7 +302,7 @@ func showAssignments(assignments []shell.Assignment) (words []string) {
 	return words
 }
 
-func showArg(a shell.Arg) string {
+func showArg(a arg) string {
 	switch {
 	case a.Literal:
 		return a.Text
@@ -359,7 +357,7 @@ func TestAccepted(t *testing.T) {
 		{"locale", "LC_ALL=C sort", "LC_ALL=C sort"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			commands, err := shell.Parse(c.line)
+			commands, err := parse(c.line)
 			require.NoError(t, err)
 			require.Equal(t, c.want, show(commands))
 		})
@@ -367,19 +365,19 @@ func TestAccepted(t *testing.T) {
 }
 
 func TestErrorSaysWhere(t *testing.T) {
-	_, err := shell.Parse("git status\n  eval \"$x\"")
-	var refused *shell.Error
+	_, err := parse("git status\n  eval \"$x\"")
+	var refused *refusal
 	require.True(t, errors.As(err, &refused))
-	require.Equal(t, shell.Error{
-		Kind: shell.ErrHidden, Reason: "runs text that cannot be followed", Line: 2, Column: 3, Text: "eval",
+	require.Equal(t, refusal{
+		Kind: errHidden, Reason: "runs text that cannot be followed", Line: 2, Column: 3, Text: "eval",
 	}, *refused)
 	require.Equal(t, `shell: 2:3: hidden: runs text that cannot be followed: "eval"`, err.Error())
 
-	_, err = shell.Parse("git; sh -c 'a; eval b'")
+	_, err = parse("git; sh -c 'a; eval b'")
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, uint(12), refused.Column, "the start of the inner shell's text")
 
-	_, err = shell.Parse("git 'é" + strings.Repeat("x", 1000))
+	_, err = parse("git 'é" + strings.Repeat("x", 1000))
 	require.Less(t, len(err.Error()), 300)
 }
 
@@ -388,8 +386,8 @@ func TestShellsWithinShellsAreBounded(t *testing.T) {
 	for range 10 {
 		line = "sh -c '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
 	}
-	_, err := shell.Parse(line)
-	require.ErrorIs(t, err, shell.ErrTooLarge)
+	_, err := parse(line)
+	require.ErrorContains(t, err, "too large")
 }
 
 func FuzzParse(f *testing.F) {
@@ -402,13 +400,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		first, err := shell.Parse(line)
-		second, again := shell.Parse(line)
+		first, err := parse(line)
+		second, again := parse(line)
 		if !reflect.DeepEqual(first, second) || !reflect.DeepEqual(err, again) {
 			t.Fatalf("not the same twice: %q", line)
 		}
 		if err != nil {
-			var refused *shell.Error
+			var refused *refusal
 			if !errors.As(err, &refused) || refused.Kind == "" || first != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
@@ -419,36 +417,4 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleParse() {
-	commands, err := shell.Parse("npm test && sudo rm -r \"$DIR\" | head > out")
-	if err != nil {
-		fmt.Println(err) // the line must not be run
-		return
-	}
-	for _, c := range commands {
-		fmt.Print(c.Name, " via ", c.Via)
-		for _, a := range c.Args {
-			fmt.Printf(" %q known=%t", a.Text, a.Literal)
-		}
-		for _, r := range c.Redirects {
-			fmt.Print(" ", r.Op, " ", r.Path.Text)
-		}
-		fmt.Println()
-	}
-	// Output:
-	// npm via [] "test" known=true
-	// sudo via [] "rm" known=true "-r" known=true "\"$DIR\"" known=false
-	// rm via [sudo] "-r" known=true "\"$DIR\"" known=false
-	// head via [] > out
-}
-
-func ExampleError() {
-	_, err := shell.Parse("git log; PATH=/tmp/mine git log")
-	fmt.Println(errors.Is(err, shell.ErrVariable))
-	fmt.Println(err)
-	// Output:
-	// true
-	// shell: 1:10: variable: PATH decides which programs names mean: "PATH=/tmp/mine"
 }

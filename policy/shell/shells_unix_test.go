@@ -1,9 +1,9 @@
 //go:build unix
 
-package shell_test
+package shell
 
-// Compares Parse with real shells. Every line runs in a new directory with a PATH of stubs that record their arguments;
-// the result of Parse must contain each recorded call.
+// Compares parse with real shells. Every line runs in a new directory with a PATH of stubs that record their arguments;
+// the result of parse must contain each recorded call.
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,7 +106,7 @@ func (l testbed) calls(t testing.TB, s realShell, line string) [][]string {
 }
 
 // reported reports whether the result contains a call.
-func reported(commands []shell.Command, call []string) bool {
+func reported(commands []command, call []string) bool {
 	for _, c := range commands {
 		if c.Name[strings.LastIndexByte(c.Name, '/')+1:] == call[0] && !c.Builtin && fits(c.Args, call[1:]) {
 			return true
@@ -116,8 +115,8 @@ func reported(commands []shell.Command, call []string) bool {
 	return false
 }
 
-// fits reports whether arguments from Parse can expand to the real ones.
-func fits(args []shell.Arg, real []string) bool {
+// fits reports whether arguments from parse can expand to the real ones.
+func fits(args []arg, real []string) bool {
 	switch {
 	case len(args) == 0:
 		return len(real) == 0
@@ -132,9 +131,9 @@ func fits(args []shell.Arg, real []string) bool {
 	return false
 }
 
-// check compares a line that Parse accepts with every shell. It reports whether a stub ran.
+// check compares a line that parse accepts with every shell. It reports whether a stub ran.
 func (l testbed) check(t testing.TB, line string) (ran bool) {
-	commands, err := shell.Parse(line)
+	commands, err := parse(line)
 	if err != nil {
 		return false
 	}
@@ -147,7 +146,7 @@ func (l testbed) check(t testing.TB, line string) (ran bool) {
 	return ran
 }
 
-// accepted are lines that Parse must accept and that run at least one stub.
+// accepted are lines that parse must accept and that run at least one stub.
 var accepted = []string{
 	"git diff | x 3 && ls; rm a & git b || ls",
 	"if git; then ls; elif x; then rm; else rm 2; fi",
@@ -200,7 +199,7 @@ func TestShellsAcceptedLines(t *testing.T) {
 	t.Parallel()
 	l := newTestbed(t)
 	for _, line := range accepted {
-		_, err := shell.Parse(line)
+		_, err := parse(line)
 		require.NoError(t, err, line)
 		require.True(t, l.check(t, line), "nothing ran: %q", line)
 	}

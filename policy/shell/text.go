@@ -14,21 +14,21 @@ import (
 // checkBytes checks lines before parsing. Its depth limit bounds the parser's recursion.
 func checkBytes(line string) error {
 	if len(line) > maxLine {
-		return &Error{Kind: ErrTooLarge, Reason: fmt.Sprintf("longer than %d bytes", maxLine), Line: 1, Column: 1}
+		return &refusal{Kind: errTooLarge, Reason: fmt.Sprintf("longer than %d bytes", maxLine), Line: 1, Column: 1}
 	}
-	at := func(kind Kind, i int, reason string) error {
+	at := func(kind kind, i int, reason string) error {
 		row, column := lineColumn(line, uint(i))
-		return &Error{Kind: kind, Reason: reason, Line: row, Column: column, Text: strings.ToValidUTF8(line[i:i+1], "\uFFFD")}
+		return &refusal{Kind: kind, Reason: reason, Line: row, Column: column, Text: strings.ToValidUTF8(line[i:i+1], "\uFFFD")}
 	}
 	depth := 0
 	for i, r := range line {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
-			return at(ErrCharacter, i, "not UTF-8")
+			return at(errCharacter, i, "not UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
 			// The parser reads a carriage return as a blank, shells as a letter: backslash, CR, LF continues the line
 			// only in the parser. bash uses \001 and \177 internally.
-			return at(ErrCharacter, i, "control character")
+			return at(errCharacter, i, "control character")
 		}
 		switch r {
 		case '(', '{':
@@ -37,15 +37,15 @@ func checkBytes(line string) error {
 			depth = max(depth-1, 0)
 		}
 		if depth > maxNest {
-			return at(ErrTooLarge, i, "nested too deeply")
+			return at(errTooLarge, i, "nested too deeply")
 		}
 	}
 	return nil
 }
 
 // checkText refuses pieces of a line whose end differs between shells and the parser.
-func (w *walker) checkText(file *syntax.File) *Error {
-	var refused *Error
+func (w *walker) checkText(file *syntax.File) *refusal {
+	var refused *refusal
 	var verbatim [][2]uint   // ranges where a backslash before a newline is literal
 	var substitutions []uint // their ends; outer ones precede inner ones
 	level := 0
@@ -59,7 +59,7 @@ func (w *walker) checkText(file *syntax.File) *Error {
 			return true
 		}
 		if level > maxNest*4 {
-			refused = w.refuse(ErrTooLarge, "nested too deeply", n)
+			refused = w.refuse(errTooLarge, "nested too deeply", n)
 			return true
 		}
 		switch n := n.(type) {
@@ -69,7 +69,7 @@ func (w *walker) checkText(file *syntax.File) *Error {
 				end++
 			}
 			if w.src[end-1] == '\\' {
-				refused = w.refuse(ErrNotPortable, "comment ends in a backslash", n)
+				refused = w.refuse(errNotPortable, "comment ends in a backslash", n)
 			}
 		case *syntax.SglQuoted:
 			verbatim = append(verbatim, [2]uint{n.Pos().Offset(), n.End().Offset()})
@@ -83,7 +83,7 @@ func (w *walker) checkText(file *syntax.File) *Error {
 			}
 			for _, around := range substitutions {
 				if n.OpPos.Offset() < around && around <= end {
-					refused = w.refuse(ErrNotPortable, "here-document that ends behind the substitution that it stands in", n.Word)
+					refused = w.refuse(errNotPortable, "here-document that ends behind the substitution that it stands in", n.Word)
 				}
 			}
 			if n.Hdoc != nil && isQuoted(n.Word) {
@@ -103,7 +103,7 @@ func (w *walker) checkText(file *syntax.File) *Error {
 
 // checkContinuations refuses a backslash before a newline inside a token: shells join $ and (, & and &, > and > around
 // it; the parser does not always.
-func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
+func (w *walker) checkContinuations(verbatim [][2]uint) *refusal {
 	for i := 0; ; i++ {
 		j := strings.Index(w.src[i:], "\\\n")
 		if j < 0 {
@@ -118,8 +118,8 @@ func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
 		after := i+2 < len(w.src) && strings.IndexByte(" \t", w.src[i+2]) >= 0
 		if !inside && !before && !after {
 			row, column := lineColumn(w.src, uint(i))
-			return &Error{
-				Kind: ErrNotPortable, Reason: "line is continued in the middle of a word or an operator",
+			return &refusal{
+				Kind: errNotPortable, Reason: "line is continued in the middle of a word or an operator",
 				Line: row, Column: column, Text: "\\\n",
 			}
 		}
@@ -127,22 +127,22 @@ func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
 }
 
 // checkSubstitution checks that all shells end a command substitution where the parser does.
-func (w *walker) checkSubstitution(n *syntax.CmdSubst) *Error {
+func (w *walker) checkSubstitution(n *syntax.CmdSubst) *refusal {
 	if n.TempFile || n.ReplyVar {
-		return w.refuse(ErrNotPortable, "this kind of substitution", n)
+		return w.refuse(errNotPortable, "this kind of substitution", n)
 	}
 	if n.Backquotes {
 		// Shells end it at the next backquote without a backslash, and remove backslashes before they parse its text.
 		inside := w.src[n.Left.Offset()+1 : n.Right.Offset()]
 		if strings.ContainsAny(inside, "`\\") || strings.Contains(inside, "<<") {
-			return w.refuse(ErrNotPortable, "backquotes around a backslash, a backquote or a here-document; use $( )", n)
+			return w.refuse(errNotPortable, "backquotes around a backslash, a backquote or a here-document; use $( )", n)
 		}
 		return nil
 	}
 	// bash before 4.0 (the /bin/sh of macOS) finds the end by counting parentheses and quotes, and ignores
 	// here-documents, comments and case. If it does not find the end, it runs nothing.
 	if end := countedEnd(w.src, int(n.Left.Offset())+2); end >= 0 && end != int(n.Right.Offset()) {
-		return w.refuse(ErrNotPortable, "older shells end this substitution elsewhere", n)
+		return w.refuse(errNotPortable, "older shells end this substitution elsewhere", n)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ var refusedPrefixes = map[string]string{
 var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|(?:[A-Za-z_]*[.])?(?i:utf-?8)(?:@[a-z]+)?)$`)
 
 // variableProblem returns the reason to refuse an assignment, or "".
-func variableProblem(a Assignment) string {
+func variableProblem(a assignment) string {
 	if reason := refusedVariables[a.Name]; reason != "" {
 		return a.Name + " " + reason
 	}

@@ -12,18 +12,18 @@ import (
 type walker struct {
 	scope
 	src      string
-	commands []Command
+	commands []command
 	timed    []word // words of bash's keyword `time`, for the next command
 }
 
 // refuse returns the error for a node.
-func (w *walker) refuse(kind Kind, reason string, n syntax.Node) *Error {
+func (w *walker) refuse(kind kind, reason string, n syntax.Node) *refusal {
 	return w.refuseAt(kind, reason, n.Pos(), w.text(n))
 }
 
-func (w *walker) refuseAt(kind Kind, reason string, pos syntax.Pos, text string) *Error {
+func (w *walker) refuseAt(kind kind, reason string, pos syntax.Pos, text string) *refusal {
 	line, column := lineColumn(w.src, pos.Offset())
-	return &Error{Kind: kind, Reason: reason, Line: line, Column: column, Text: text}
+	return &refusal{Kind: kind, Reason: reason, Line: line, Column: column, Text: text}
 }
 
 // text returns the source text of a node.
@@ -35,22 +35,22 @@ func (w *walker) text(n syntax.Node) string {
 	return w.src[from:to]
 }
 
-func (w *walker) emit(c Command) {
+func (w *walker) emit(c command) {
 	c.Via, c.Moved = w.via, w.moved
-	c.Env = append(append([]Assignment(nil), w.env...), c.Env...)
+	c.Env = append(append([]assignment(nil), w.env...), c.Env...)
 	w.commands = append(w.commands, c)
 }
 
 // assigned records an assignment without a command: a loop's variable, ${x:=y}.
-func (w *walker) assigned(n syntax.Node, a Assignment) *Error {
+func (w *walker) assigned(n syntax.Node, a assignment) *refusal {
 	if reason := variableProblem(a); reason != "" {
-		return w.refuse(ErrVariable, reason, n)
+		return w.refuse(errVariable, reason, n)
 	}
-	w.emit(Command{Env: []Assignment{a}, Builtin: true})
+	w.emit(command{Env: []assignment{a}, Builtin: true})
 	return nil
 }
 
-func (w *walker) stmts(list []*syntax.Stmt) *Error {
+func (w *walker) stmts(list []*syntax.Stmt) *refusal {
 	for _, s := range list {
 		if err := w.stmt(s); err != nil {
 			return err
@@ -60,16 +60,16 @@ func (w *walker) stmts(list []*syntax.Stmt) *Error {
 }
 
 // subshell walks the commands of a subshell, which does not change the directory of the shell.
-func (w *walker) subshell(list []*syntax.Stmt) *Error {
+func (w *walker) subshell(list []*syntax.Stmt) *refusal {
 	moved := w.moved
 	err := w.stmts(list)
 	w.moved = moved
 	return err
 }
 
-func (w *walker) stmt(s *syntax.Stmt) *Error {
+func (w *walker) stmt(s *syntax.Stmt) *refusal {
 	if s.Coprocess || s.Disown {
-		return w.refuse(ErrNotPortable, "not POSIX shell", s)
+		return w.refuse(errNotPortable, "not POSIX shell", s)
 	}
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return w.call(s, call.Assigns, call.Args)
@@ -81,14 +81,14 @@ func (w *walker) stmt(s *syntax.Stmt) *Error {
 		return w.time(t)
 	}
 	if s.Cmd != nil && len(s.Redirs) > 0 && s.Redirs[0].OpPos.Offset() < s.Cmd.Pos().Offset() {
-		return w.refuse(ErrNotPortable, "redirection in front of a compound command", s)
+		return w.refuse(errNotPortable, "redirection in front of a compound command", s)
 	}
 	redirects, err := w.redirects(s.Redirs)
 	if err != nil {
 		return err
 	}
 	if len(redirects) > 0 {
-		w.emit(Command{Redirects: redirects, Builtin: true})
+		w.emit(command{Redirects: redirects, Builtin: true})
 	}
 	if s.Cmd == nil {
 		return nil
@@ -96,7 +96,7 @@ func (w *walker) stmt(s *syntax.Stmt) *Error {
 	return w.compound(s.Cmd)
 }
 
-func (w *walker) compound(n syntax.Command) *Error {
+func (w *walker) compound(n syntax.Command) *refusal {
 	switch n := n.(type) {
 	case *syntax.Subshell:
 		return w.subshell(n.Stmts)
@@ -110,7 +110,7 @@ func (w *walker) compound(n syntax.Command) *Error {
 		}
 		return nil
 	case *syntax.WhileClause:
-		return w.loop(n, func() *Error { return w.both(n.Cond, n.Do) })
+		return w.loop(n, func() *refusal { return w.both(n.Cond, n.Do) })
 	case *syntax.ForClause:
 		return w.forLoop(n)
 	case *syntax.CaseClause:
@@ -121,12 +121,12 @@ func (w *walker) compound(n syntax.Command) *Error {
 			return w.both([]*syntax.Stmt{n.X}, []*syntax.Stmt{n.Y})
 		}
 	case *syntax.FuncDecl:
-		return w.refuse(ErrFunction, "a function can take the name of any program", n)
+		return w.refuse(errFunction, "a function can take the name of any program", n)
 	}
-	return w.refuse(ErrNotPortable, "not POSIX shell", n)
+	return w.refuse(errNotPortable, "not POSIX shell", n)
 }
 
-func (w *walker) both(first, second []*syntax.Stmt) *Error {
+func (w *walker) both(first, second []*syntax.Stmt) *refusal {
 	if err := w.stmts(first); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (w *walker) both(first, second []*syntax.Stmt) *Error {
 }
 
 // loop walks a loop. In the next iteration, a cd in it also precedes the commands in front of it.
-func (w *walker) loop(n syntax.Node, body func() *Error) *Error {
+func (w *walker) loop(n syntax.Node, body func() *refusal) *refusal {
 	first, moved := len(w.commands), w.moved
 	if err := body(); err != nil {
 		return err
@@ -145,42 +145,42 @@ func (w *walker) loop(n syntax.Node, body func() *Error) *Error {
 	for i := first; i < len(w.commands); i++ {
 		w.commands[i].Moved = true
 		if isRelative(w.commands[i].Name) {
-			return w.refuse(ErrDirectory, "a relative name in a loop that changes the directory", n)
+			return w.refuse(errDirectory, "a relative name in a loop that changes the directory", n)
 		}
 	}
 	return nil
 }
 
-func (w *walker) forLoop(n *syntax.ForClause) *Error {
+func (w *walker) forLoop(n *syntax.ForClause) *refusal {
 	iter, ok := n.Loop.(*syntax.WordIter)
 	if !ok || n.Select || n.Braces {
-		return w.refuse(ErrNotPortable, "not a POSIX loop", n)
+		return w.refuse(errNotPortable, "not a POSIX loop", n)
 	}
 	if !isName(iter.Name.Value) {
-		return w.refuse(ErrNotPortable, "not a variable", iter.Name)
+		return w.refuse(errNotPortable, "not a variable", iter.Name)
 	}
 	for _, item := range iter.Items {
 		if _, err := w.word(item); err != nil {
 			return err
 		}
 	}
-	value := Arg{Text: w.text(iter), One: true}
-	if err := w.assigned(iter, Assignment{Name: iter.Name.Value, Value: value}); err != nil {
+	value := arg{Text: w.text(iter), One: true}
+	if err := w.assigned(iter, assignment{Name: iter.Name.Value, Value: value}); err != nil {
 		return err
 	}
-	return w.loop(n, func() *Error { return w.stmts(n.Do) })
+	return w.loop(n, func() *refusal { return w.stmts(n.Do) })
 }
 
-func (w *walker) caseClause(n *syntax.CaseClause) *Error {
+func (w *walker) caseClause(n *syntax.CaseClause) *refusal {
 	if n.Braces {
-		return w.refuse(ErrNotPortable, "not POSIX shell", n)
+		return w.refuse(errNotPortable, "not POSIX shell", n)
 	}
 	if _, err := w.word(n.Word); err != nil {
 		return err
 	}
 	for _, item := range n.Items {
 		if item.Op != syntax.Break {
-			return w.refuse(ErrNotPortable, "not POSIX shell", item)
+			return w.refuse(errNotPortable, "not POSIX shell", item)
 		}
 		for _, pattern := range item.Patterns {
 			if _, err := w.word(pattern); err != nil {
@@ -195,7 +195,7 @@ func (w *walker) caseClause(n *syntax.CaseClause) *Error {
 }
 
 // time walks bash's keyword as dash reads it: as a program in front of the next command.
-func (w *walker) time(n *syntax.TimeClause) *Error {
+func (w *walker) time(n *syntax.TimeClause) *refusal {
 	w.timed = append(w.timed, literal("time", n.Time))
 	if n.PosixFormat {
 		w.timed = append(w.timed, literal("-p", n.Time))
@@ -212,7 +212,7 @@ func (w *walker) time(n *syntax.TimeClause) *Error {
 		return w.run(w.takeTimed(), nil, nil, inShell)
 	}
 	if call, ok := first.Cmd.(*syntax.CallExpr); !ok || first.Negated || len(call.Assigns) > 0 || len(call.Args) == 0 {
-		return w.refuse(ErrNotPortable, "dash runs a program of the name time here", n)
+		return w.refuse(errNotPortable, "dash runs a program of the name time here", n)
 	}
 	return w.stmt(n.Stmt)
 }
@@ -224,15 +224,15 @@ func (w *walker) takeTimed() []word {
 }
 
 func literal(text string, pos syntax.Pos) word {
-	return word{Arg: Arg{Text: text, Literal: true, One: true}, start: text, from: pos}
+	return word{arg: arg{Text: text, Literal: true, One: true}, start: text, from: pos}
 }
 
 // declaration walks `export x=y` as a simple command.
-func (w *walker) declaration(s *syntax.Stmt, n *syntax.DeclClause) *Error {
+func (w *walker) declaration(s *syntax.Stmt, n *syntax.DeclClause) *refusal {
 	words := []*syntax.Word{{Parts: []syntax.WordPart{n.Variant}}}
 	for _, a := range n.Args {
 		if a.Append || a.Index != nil || a.Array != nil {
-			return w.refuse(ErrNotPortable, "not a POSIX assignment", a)
+			return w.refuse(errNotPortable, "not a POSIX assignment", a)
 		}
 		var parts []syntax.WordPart
 		if a.Name != nil {
@@ -251,24 +251,24 @@ func (w *walker) declaration(s *syntax.Stmt, n *syntax.DeclClause) *Error {
 }
 
 // call walks a simple command.
-func (w *walker) call(s *syntax.Stmt, assigns []*syntax.Assign, args []*syntax.Word) *Error {
+func (w *walker) call(s *syntax.Stmt, assigns []*syntax.Assign, args []*syntax.Word) *refusal {
 	words := w.takeTimed()
-	var env []Assignment
+	var env []assignment
 	for _, a := range assigns {
 		if a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil {
-			return w.refuse(ErrNotPortable, "not a POSIX assignment", a)
+			return w.refuse(errNotPortable, "not a POSIX assignment", a)
 		}
-		value := word{Arg: Arg{Literal: true, One: true}}
+		value := word{arg: arg{Literal: true, One: true}}
 		if a.Value != nil {
-			var err *Error
+			var err *refusal
 			if value, err = w.word(a.Value); err != nil {
 				return err
 			}
 		}
 		value.One = true // values are not split
-		set := Assignment{Name: a.Name.Value, Value: value.Arg}
+		set := assignment{Name: a.Name.Value, Value: value.arg}
 		if reason := variableProblem(set); reason != "" {
-			return w.refuse(ErrVariable, reason, a)
+			return w.refuse(errVariable, reason, a)
 		}
 		env = append(env, set)
 	}
@@ -285,7 +285,7 @@ func (w *walker) call(s *syntax.Stmt, assigns []*syntax.Assign, args []*syntax.W
 	}
 	if len(words) == 0 {
 		if len(env) > 0 || len(redirects) > 0 {
-			w.emit(Command{Env: env, Redirects: redirects, Builtin: true})
+			w.emit(command{Env: env, Redirects: redirects, Builtin: true})
 		}
 		return nil
 	}
@@ -297,12 +297,12 @@ var fileRedirects = map[syntax.RedirOperator]bool{
 	syntax.RdrOut: true, syntax.AppOut: true, syntax.RdrIn: true, syntax.RdrInOut: true, syntax.RdrClob: true,
 }
 
-func (w *walker) redirects(list []*syntax.Redirect) ([]Redirect, *Error) {
-	var found []Redirect
+func (w *walker) redirects(list []*syntax.Redirect) ([]redirect, *refusal) {
+	var found []redirect
 	for _, n := range list {
 		// dash reads only one digit as a descriptor; in 12>x it reads 12 as an argument.
 		if n.N != nil && (len(n.N.Value) != 1 || n.N.Value[0] < '0' || n.N.Value[0] > '9') {
-			return nil, w.refuse(ErrNotPortable, "descriptor is not one digit", n)
+			return nil, w.refuse(errNotPortable, "descriptor is not one digit", n)
 		}
 		if n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc {
 			if err := w.hereDocument(n); err != nil {
@@ -316,11 +316,11 @@ func (w *walker) redirects(list []*syntax.Redirect) ([]Redirect, *Error) {
 		}
 		switch {
 		case fileRedirects[n.Op]:
-			found = append(found, Redirect{n.Op.String(), target.Arg})
+			found = append(found, redirect{n.Op.String(), target.arg})
 		case n.Op != syntax.DplOut && n.Op != syntax.DplIn:
-			return nil, w.refuse(ErrNotPortable, "not a POSIX redirection", n)
+			return nil, w.refuse(errNotPortable, "not a POSIX redirection", n)
 		case !target.Literal || target.Text != "-" && (len(target.Text) != 1 || target.Text[0] < '0' || target.Text[0] > '9'):
-			return nil, w.refuse(ErrNotPortable, "not one digit or a dash: bash takes it for a file", n)
+			return nil, w.refuse(errNotPortable, "not one digit or a dash: bash takes it for a file", n)
 		}
 	}
 	return found, nil

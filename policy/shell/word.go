@@ -11,7 +11,7 @@ import (
 
 // word is an argument with details for the checks of this package.
 type word struct {
-	Arg
+	arg
 	start string // known prefix of each of its fields
 	from  syntax.Pos
 }
@@ -20,15 +20,15 @@ type word struct {
 func (a word) dashless() bool { return a.start != "" && a.start[0] != '-' }
 
 // assignment splits NAME=value if the name is known.
-func (a word) assignment() (Assignment, bool) {
+func (a word) assignment() (assignment, bool) {
 	name, value, ok := strings.Cut(a.start, "=")
 	if !ok || !isName(name) || !a.One {
-		return Assignment{}, false
+		return assignment{}, false
 	}
 	if a.Literal {
-		return Assignment{Name: name, Value: Arg{Text: value, Literal: true, One: true}}, true
+		return assignment{Name: name, Value: arg{Text: value, Literal: true, One: true}}, true
 	}
-	return Assignment{Name: name, Value: Arg{Text: a.Text, One: true}}, true
+	return assignment{Name: name, Value: arg{Text: a.Text, One: true}}, true
 }
 
 // wordReader reads the parts of a word.
@@ -48,7 +48,7 @@ func (r *wordReader) unknown() {
 }
 
 // word reads a word, and walks the commands inside it.
-func (w *walker) word(n *syntax.Word) (word, *Error) {
+func (w *walker) word(n *syntax.Word) (word, *refusal) {
 	r := &wordReader{walker: w, known: -1}
 	for i, part := range n.Parts {
 		if err := r.part(part, i == 0); err != nil {
@@ -69,7 +69,7 @@ func (w *walker) word(n *syntax.Word) (word, *Error) {
 		}
 		r.many = true
 	}
-	result := word{Arg: Arg{Text: text, Literal: r.known < 0, One: !r.many && !r.split}, start: text, from: n.Pos()}
+	result := word{arg: arg{Text: text, Literal: r.known < 0, One: !r.many && !r.split}, start: text, from: n.Pos()}
 	if !result.Literal {
 		result.Text = w.text(n)
 		result.start = text[:r.known]
@@ -80,7 +80,7 @@ func (w *walker) word(n *syntax.Word) (word, *Error) {
 	return result, nil
 }
 
-func (r *wordReader) part(part syntax.WordPart, first bool) *Error {
+func (r *wordReader) part(part syntax.WordPart, first bool) *refusal {
 	switch part := part.(type) {
 	case *syntax.Lit:
 		r.unquoted(part.Value, first)
@@ -140,7 +140,7 @@ func (r *wordReader) unquoted(text string, first bool) {
 }
 
 // quoted adds the text of double quotes, or of a here-document.
-func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
+func (r *wordReader) quoted(parts []syntax.WordPart) *refusal {
 	for _, part := range parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
@@ -163,7 +163,7 @@ func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
 }
 
 // expansion walks an expansion.
-func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
+func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *refusal {
 	first := r.known < 0 // everything before it is known
 	r.unknown()
 	switch part := part.(type) {
@@ -175,7 +175,7 @@ func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
 	case *syntax.ParamExp:
 		return r.parameter(part, quoted, first)
 	}
-	return r.refuse(ErrNotPortable, "not POSIX shell", part)
+	return r.refuse(errNotPortable, "not POSIX shell", part)
 }
 
 // numeric are the parameters with a number as value; $! may be empty.
@@ -183,17 +183,17 @@ const numeric = "#?$!"
 
 // parameter walks $x and ${x...}. It refuses operators outside POSIX: those of bash evaluate the value as a prompt
 // (@P), as a name (!) or as arithmetic.
-func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
+func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *refusal {
 	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet ||
 		n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
 		n.NestedParam != nil || n.Index != nil || n.Modifiers != nil || n.Slice != nil || n.Repl != nil || n.Names != 0 {
-		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+		return r.refuse(errNotPortable, "an expansion that is not POSIX shell", n)
 	}
 	name := n.Param.Value
 	isNumber := n.Length || n.Exp == nil && strings.Contains(numeric, name)
 	switch {
 	case n.Length && (name == "@" || name == "*"):
-		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+		return r.refuse(errNotPortable, "an expansion that is not POSIX shell", n)
 	case isNumber:
 		r.many = r.many || name == "!" && !quoted
 		if first {
@@ -209,9 +209,9 @@ func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 		return nil
 	}
 	if !posixExpansions[n.Exp.Op] {
-		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+		return r.refuse(errNotPortable, "an expansion that is not POSIX shell", n)
 	}
-	var value Arg
+	var value arg
 	if n.Exp.Word != nil {
 		if err := r.checkOperand(n.Exp.Word, quoted); err != nil {
 			return err
@@ -220,11 +220,11 @@ func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 		if err != nil {
 			return err
 		}
-		value = Arg{Text: inner.Text, Literal: inner.Literal, One: true}
+		value = arg{Text: inner.Text, Literal: inner.Literal, One: true}
 		r.split = r.split || strings.Contains(r.walker.text(n.Exp.Word), "@")
 	}
 	if n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull {
-		return r.assigned(n, Assignment{Name: name, Value: value})
+		return r.assigned(n, assignment{Name: name, Value: value})
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ var posixExpansions = map[syntax.ParExpOperator]bool{
 
 // checkOperand refuses quotes and braces in the word of ${x:-word}: some shells treat them as quotes there, so the ends
 // of the expansion differ.
-func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
+func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *refusal {
 	for _, part := range n.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
@@ -262,7 +262,7 @@ func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
 				continue
 			}
 		}
-		return r.refuse(ErrNotPortable, "quotes or braces inside of ${ }", n)
+		return r.refuse(errNotPortable, "quotes or braces inside of ${ }", n)
 	}
 	return nil
 }
@@ -272,10 +272,10 @@ var constant = regexp.MustCompile(`^(?:0[xX][0-9a-fA-F]+|[0-9]+|\$[#?]|[-+*/%()<
 
 // arithmetic allows only numbers. bash also evaluates the value of a variable as arithmetic, and runs the substitutions
 // in it: x='a[$(rm y)]'; echo $((x)) runs rm.
-func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
+func (r *wordReader) arithmetic(n *syntax.ArithmExp) *refusal {
 	text := r.walker.text(n)
 	if n.Bracket || n.Unsigned || !strings.HasPrefix(text, "$((") || !strings.HasSuffix(text, "))") {
-		return r.refuse(ErrNotPortable, "not POSIX arithmetic", n)
+		return r.refuse(errNotPortable, "not POSIX arithmetic", n)
 	}
 	text = text[3 : len(text)-2]
 	depth := 0
@@ -287,12 +287,12 @@ func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
 			depth--
 		}
 		if depth < 0 {
-			return r.refuse(ErrNotPortable, "arithmetic that may be a command substitution", n)
+			return r.refuse(errNotPortable, "arithmetic that may be a command substitution", n)
 		}
 	}
 	if !constant.MatchString(text) {
 		const reason = "arithmetic on anything but numbers: bash runs substitutions in the values of variables"
-		return r.refuse(ErrHidden, reason, n)
+		return r.refuse(errHidden, reason, n)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package permission
 // Remembered answers, and the creates that they apply to.
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -14,19 +13,10 @@ import (
 )
 
 // A Bridge remembers the user's answers to session/request_permission and uses them to answer the Manager's questions.
-// The zero value is ready to use. Since a Bridge does not start any goroutines, it need not be closed. Its methods are
-// safe for concurrent use by multiple goroutines, but its fields must not be modified after the first call. A Bridge
-// must not be copied after first use.
+// An answer is remembered for one minute, and a Bridge remembers up to 256 answers, the most recent ones, for commands
+// of up to 64 KiB. The zero value is ready to use. Since a Bridge does not start any goroutines, it need not be closed.
+// Its methods are safe for concurrent use by multiple goroutines. A Bridge must not be copied after first use.
 type Bridge struct {
-	// Lifetime is how long an answer is remembered. The default is one minute. If Lifetime is negative, answers are not
-	// remembered.
-	Lifetime time.Duration
-
-	// Max is the maximum number of answers to remember. If this limit is exceeded, the oldest answer is discarded. The
-	// default is 256. If Max is negative, no answers are remembered. Answers for commands larger than 64 KiB are never
-	// remembered.
-	Max int
-
 	mu    sync.Mutex
 	given []*given // the oldest first
 }
@@ -39,8 +29,11 @@ type given struct {
 	until   time.Time
 }
 
-// maxSize is the limit for the texts of a command, in bytes. Answers for larger commands are not remembered.
-const maxSize = 64 << 10
+const (
+	lifetime = time.Minute // of an answer
+	maxGiven = 256
+	maxSize  = 64 << 10 // bytes of the texts of a command
+)
 
 // A Choice is the user's response to a Request.
 type Choice struct {
@@ -109,9 +102,9 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 	if ctx.Err() != nil || size > maxSize {
 		return
 	}
-	g.until = time.Now().Add(cmp.Or(b.Lifetime, time.Minute))
+	g.until = time.Now().Add(lifetime)
 	b.given = append(b.given, g)
-	b.given = slices.Delete(b.given, 0, max(0, len(b.given)-max(0, cmp.Or(b.Max, 256))))
+	b.given = slices.Delete(b.given, 0, max(0, len(b.given)-maxGiven))
 }
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }

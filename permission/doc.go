@@ -29,7 +29,7 @@
 //   - The create request does not set any environment variables.
 //   - The directory is the one shown to the user or, if none was shown, the create request does not specify a
 //     directory.
-//   - The answer is no older than Bridge.Lifetime and has not been used yet, and the session has not been forgotten.
+//   - The answer is no older than one minute and has not been used yet, and the session has not been forgotten.
 //
 // Otherwise, the user is asked as usual.
 //

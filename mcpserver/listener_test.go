@@ -103,6 +103,7 @@ func TestCloseOfListener(t *testing.T) {
 	require.NoError(t, f.listener.Close())
 }
 
+// The end of a session does not wait for its calls, and answers them.
 func TestEndOfSessionAnswersCalls(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*front, *Entry, string){
@@ -112,6 +113,7 @@ func TestEndOfSessionAnswersCalls(t *testing.T) {
 			r := f.request(e, "DELETE", "")
 			r.Header.Set("Mcp-Session-Id", id)
 			require.Equal(f, http.StatusNoContent, f.status(r))
+			require.Equal(f, http.StatusNotFound, f.status(r))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +130,7 @@ func TestEndOfSessionAnswersCalls(t *testing.T) {
 			}()
 			require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, time.Minute, time.Millisecond)
 			end(f, e, id)
+			require.Empty(t, f.manager.Terminals())
 			require.Contains(t, <-answer, `"id":3,"result":`)
 		})
 	}
@@ -157,28 +160,6 @@ func TestWaitWithoutProgress(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, textOf(result), "ended", transport)
 	}
-}
-
-func TestDeleteDoesNotWaitForCalls(t *testing.T) {
-	t.Parallel()
-	f := newFront(t, blocking, ListenOptions{})
-	e := f.entry(agentHTTP)
-	id := f.initialize(e)
-	r := f.request(e, "POST", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run",`+
-		`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`)
-	r.Header.Set("Mcp-Session-Id", id)
-	answered := make(chan struct{})
-	go func() {
-		f.send(r)
-		close(answered)
-	}()
-	require.Eventually(t, func() bool { return len(f.manager.Terminals()) == 1 }, time.Minute, time.Millisecond)
-	r = f.request(e, "DELETE", "")
-	r.Header.Set("Mcp-Session-Id", id)
-	require.Equal(t, http.StatusNoContent, f.status(r))
-	require.Empty(t, f.manager.Terminals())
-	<-answered
-	require.Equal(t, http.StatusNotFound, f.status(r))
 }
 
 func TestIdleSessionsEnd(t *testing.T) {

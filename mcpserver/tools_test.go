@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -143,24 +142,6 @@ func TestErrorsTellTheNextStep(t *testing.T) {
 	}
 	call[commandResult](t, s, "run", object{"command": "true"})
 	require.Contains(t, fails(t, s, "run", object{"command": "true"}), "Release the commands that you no longer need")
-}
-
-func TestManyCommandsAtOnce(t *testing.T) {
-	s := connect(t, newServer(t, nil, nil), nil)
-	var running sync.WaitGroup
-	for range 50 {
-		running.Go(func() {
-			result, err := s.CallTool(t.Context(), &mcp.CallToolParams{
-				Name: "run", Arguments: object{"command": "echo out; exit 7"},
-			})
-			if err != nil || result.IsError || !strings.Contains(textOf(result), "exit code 7") {
-				t.Error(err, result)
-			}
-		})
-	}
-	running.Wait()
-	l, _ := call[listResult](t, s, "list", nil)
-	require.Len(t, l.Commands, 50)
 }
 
 func TestListIsBounded(t *testing.T) {

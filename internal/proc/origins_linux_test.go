@@ -171,7 +171,7 @@ func TestOrphansThatAnAncestorAdopts(t *testing.T) {
 	s := newSupervisor(t)
 	tree := start(t, s, line("(setsid sh -c 'echo $$; exec sleep 300 >&- 2>&-' &); exec sleep 300"))
 	orphan := tree.number()
-	requireParent(t, orphan, os.Getppid())
+	await(t, orphan, func(p procfs.Process) bool { return p.Parent == os.Getppid() })
 	tree.end()
 	require.False(t, runs(orphan))
 }
@@ -209,11 +209,12 @@ func onlyChild(t *testing.T, parent int) int {
 	return children[0]
 }
 
-func requireParent(t *testing.T, pid, parent int) {
+// await waits until a process is as wanted.
+func await(t *testing.T, pid int, isWanted func(procfs.Process) bool) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		p, err := new(procfs.Table).Read(pid)
-		return err == nil && p.Parent == parent
+		return err == nil && isWanted(p)
 	}, time.Minute, time.Millisecond)
 }
 
@@ -293,10 +294,7 @@ func TestAMemberWithTheNumberOfAClosedTreesLeader(t *testing.T) {
 		require.NoError(t, err)
 		setLastPID(t, other.PID()-1)
 		pid := child(t, tree, input, "setsid")
-		require.Eventually(t, func() bool {
-			p, err := new(procfs.Table).Read(pid)
-			return err == nil && p.Session == pid
-		}, time.Minute, time.Millisecond)
+		await(t, pid, func(p procfs.Process) bool { return p.Session == pid })
 		require.Contains(t, tree.scanned(make(seen)), pid)
 		taken = pid == other.PID()
 		tree.end()
@@ -346,10 +344,7 @@ func TestManyProcessesOfAnotherProgram(t *testing.T) {
 	var children []int
 	for range 10 {
 		child := program.number()
-		require.Eventually(t, func() bool {
-			found, err := new(procfs.Table).Read(child)
-			return err == nil && found.Session == child
-		}, time.Minute, time.Millisecond)
+		await(t, child, func(p procfs.Process) bool { return p.Session == child })
 		children = append(children, child)
 	}
 	scanner := &scanner{

@@ -371,10 +371,7 @@ func TestOrphansAreNotTakenForStarts(t *testing.T) {
 	s := newSupervisor(t)
 	tree := start(t, s, line("(setsid sh -c 'echo $$; exec sleep 300' &); exec sleep 300"))
 	orphan := tree.number()
-	require.Eventually(t, func() bool {
-		p, err := new(procfs.Table).Read(orphan)
-		return err == nil && p.Parent == os.Getpid()
-	}, time.Minute, time.Millisecond)
+	await(t, orphan, func(p procfs.Process) bool { return p.Parent == os.Getpid() })
 	require.True(t, s.forked(tree.pid))
 	require.False(t, s.forked(orphan))
 	tree.end()
@@ -527,22 +524,15 @@ func TestMainThreadsThatExited(t *testing.T) {
 	_, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	pid := tree.number()
-	mainExited := func(pid int) func() bool {
-		return func() bool {
-			p, err := new(procfs.Table).Read(pid)
-			return err == nil && p.MainExited
-		}
+	for _, pid := range []int{pid, nonMember.Process.Pid} {
+		await(t, pid, func(p procfs.Process) bool { return p.MainExited })
 	}
-	require.Eventually(t, mainExited(pid), time.Minute, time.Millisecond)
-	require.Eventually(t, mainExited(nonMember.Process.Pid), time.Minute, time.Millisecond)
 	tree.end()
 	require.False(t, runs(pid))
 	require.True(t, runs(nonMember.Process.Pid))
 	require.NoError(t, nonMember.Process.Kill())
 	<-ended
 }
-
-const lastPID = "/proc/sys/kernel/ns_last_pid"
 
 // Process IDs wrap around while a tree grows: children have lower IDs than their parents.
 func TestNumbersThatComeRound(t *testing.T) {
@@ -551,7 +541,7 @@ func TestNumbersThatComeRound(t *testing.T) {
 	}
 	s := newSupervisor(t)
 	for i := range 30 { // the program's new threads take IDs, too
-		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, procfs.Limit()-3-uint64(i%9)), 0))
+		setLastPID(t, int(procfs.Limit())-3-i%9)
 		tree := start(t, s, line(`for i in 1 2 3 4 5 6; do setsid sh -c 'exec sleep 300 >/dev/null 2>&1' & sleep 300 & echo $!; done; wait`))
 		var pids []int
 		for range 6 {
@@ -571,7 +561,7 @@ func TestNumbersThatComeRound(t *testing.T) {
 // setLastPID sets the number after which the system looks for the next one.
 func setLastPID(t *testing.T, number int) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, number), 0))
+	require.NoError(t, os.WriteFile("/proc/sys/kernel/ns_last_pid", fmt.Append(nil, number), 0))
 }
 
 // scanned returns the members found by a scan.

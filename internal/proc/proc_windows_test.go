@@ -112,23 +112,29 @@ func TestStartAndExit(t *testing.T) {
 	require.Empty(t, s.Limits())
 }
 
-// A start that fails at any step leaves no process and no open handle, and never runs the program.
-func TestStartThatFailsLeavesNothing(t *testing.T) {
-	refused := windows.ERROR_ACCESS_DENIED // about the program only if it is from startProcess
-	steps := map[string]func(*startCalls){
-		"openNull": func(s *startCalls) {
-			s.openNull = func() (*os.File, error) { return nil, errors.New("injected") }
-		},
+const refused = windows.ERROR_ACCESS_DENIED // about the program only if it is from startProcess
+
+// failures make a step fail that every start has.
+func failures() map[string]func(*startCalls) {
+	return map[string]func(*startCalls){
 		"outputPipe": func(s *startCalls) {
 			s.outputPipe = func() (*os.File, windows.Handle, error) { return nil, 0, errors.New("injected") }
 		},
 		"newJob":   func(s *startCalls) { s.newJob = func() (windows.Handle, error) { return 0, refused } },
 		"limitJob": func(s *startCalls) { s.limitJob = func(windows.Handle, *jobInfo) error { return refused } },
-		"startProcess": func(s *startCalls) {
-			s.startProcess = func(string, []string, *syscall.ProcAttr) (int, uintptr, error) { return 0, 0, refused }
-		},
-		"assign": func(s *startCalls) { s.assign = func(windows.Handle, windows.Handle) error { return refused } },
-		"resume": func(s *startCalls) { s.resume = func(windows.Handle) error { return refused } },
+		"assign":   func(s *startCalls) { s.assign = func(windows.Handle, windows.Handle) error { return refused } },
+		"resume":   func(s *startCalls) { s.resume = func(windows.Handle) error { return refused } },
+	}
+}
+
+// A start that fails at any step leaves no process and no open handle, and never runs the program.
+func TestStartThatFailsLeavesNothing(t *testing.T) {
+	steps := failures()
+	steps["openNull"] = func(s *startCalls) {
+		s.openNull = func() (*os.File, error) { return nil, errors.New("injected") }
+	}
+	steps["startProcess"] = func(s *startCalls) {
+		s.startProcess = func(string, []string, *syscall.ProcAttr) (int, uintptr, error) { return 0, 0, refused }
 	}
 	warmUp(t)
 	for step, fail := range steps {
@@ -166,22 +172,28 @@ func TestStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// recorded returns calls that add the steps after the start of a process to steps.
+func recorded(steps *[]string) startCalls {
+	calls := systemCalls()
+	calls.assign = func(job, process windows.Handle) error {
+		*steps = append(*steps, "assign")
+		return windows.AssignProcessToJobObject(job, process)
+	}
+	calls.resume = func(process windows.Handle) error {
+		*steps = append(*steps, "resume")
+		return resumeProcess(process)
+	}
+	return calls
+}
+
 // The command is in the job at its first instruction.
 func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 	var steps []string
-	calls := systemCalls()
+	calls := recorded(&steps)
 	calls.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
 		require.NotZero(t, attr.Sys.CreationFlags&windows.CREATE_SUSPENDED)
 		steps = append(steps, "start")
 		return syscall.StartProcess(path, args, attr)
-	}
-	calls.assign = func(job, process windows.Handle) error {
-		steps = append(steps, "assign")
-		return windows.AssignProcessToJobObject(job, process)
-	}
-	calls.resume = func(process windows.Handle) error {
-		steps = append(steps, "resume")
-		return resumeProcess(process)
 	}
 	tree, err := calls.startTree(sleeper(t), new(sync.WaitGroup))
 	require.NoError(t, err)

@@ -268,28 +268,17 @@ func TestPTYWriteEnds(t *testing.T) {
 
 // A start that fails at any step leaves no process, no open handle and no console.
 func TestPTYStartThatFailsLeavesNothing(t *testing.T) {
-	refused := windows.ERROR_ACCESS_DENIED
-	steps := map[string]func(*startCalls){
-		"inputPipe": func(s *startCalls) {
-			s.inputPipe = func() (windows.Handle, *os.File, error) { return 0, nil, errors.New("injected") }
-		},
-		"outputPipe": func(s *startCalls) {
-			s.outputPipe = func() (*os.File, windows.Handle, error) { return nil, 0, errors.New("injected") }
-		},
-		"newConsole": func(s *startCalls) {
-			s.newConsole = func(windows.Coord, windows.Handle, windows.Handle) (windows.Handle, error) {
-				return 0, refused
-			}
-		},
-		"newJob":   func(s *startCalls) { s.newJob = func() (windows.Handle, error) { return 0, refused } },
-		"limitJob": func(s *startCalls) { s.limitJob = func(windows.Handle, *jobInfo) error { return refused } },
-		"startOnPTY": func(s *startCalls) {
-			s.startOnPTY = func(p *pty, _ string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
-				return p.startProcess(`C:\no\such\program.exe`, args, attr)
-			}
-		},
-		"assign": func(s *startCalls) { s.assign = func(windows.Handle, windows.Handle) error { return refused } },
-		"resume": func(s *startCalls) { s.resume = func(windows.Handle) error { return refused } },
+	steps := failures()
+	steps["inputPipe"] = func(s *startCalls) {
+		s.inputPipe = func() (windows.Handle, *os.File, error) { return 0, nil, errors.New("injected") }
+	}
+	steps["newConsole"] = func(s *startCalls) {
+		s.newConsole = func(windows.Coord, windows.Handle, windows.Handle) (windows.Handle, error) { return 0, refused }
+	}
+	steps["startOnPTY"] = func(s *startCalls) {
+		s.startOnPTY = func(p *pty, _ string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
+			return p.startProcess(`C:\no\such\program.exe`, args, attr)
+		}
 	}
 	warmUp(t)
 	for step, fail := range steps {
@@ -333,20 +322,12 @@ func TestPTYUnsupported(t *testing.T) {
 // The command is in the job at its first instruction, and the console's process is not.
 func TestPTYJobComesBeforeTheFirstInstruction(t *testing.T) {
 	var steps []string
-	calls := systemCalls()
+	calls := recorded(&steps)
 	calls.startOnPTY = func(p *pty, path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
 		require.NotZero(t, attr.Sys.CreationFlags&windows.CREATE_SUSPENDED)
 		require.Zero(t, attr.Sys.CreationFlags&windows.CREATE_NEW_PROCESS_GROUP, "which would ignore CTRL_C")
 		steps = append(steps, "start")
 		return p.startProcess(path, args, attr)
-	}
-	calls.assign = func(job, process windows.Handle) error {
-		steps = append(steps, "assign")
-		return windows.AssignProcessToJobObject(job, process)
-	}
-	calls.resume = func(process windows.Handle) error {
-		steps = append(steps, "resume")
-		return resumeProcess(process)
 	}
 	var busy sync.WaitGroup
 	tree, err := calls.startTree(ptySpec(t, "sleep"), &busy)

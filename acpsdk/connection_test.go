@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -14,56 +13,32 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
 
-// childMark, as the first argument, makes the test binary run a child.
-const childMark = "acpsdk-test-child"
-
-var children = map[string]func(args []string){
-	// print TEXT
-	"print": func(args []string) { fmt.Print(args[0]) },
-	// exit CODE
-	"exit": func(args []string) { os.Exit(number(args[0])) },
-	// sleep: prints "ready" and sleeps for an hour
-	"sleep": func([]string) {
-		fmt.Println("ready")
-		time.Sleep(time.Hour)
-	},
-	// flood TIMES TEXT: writes TEXT, a string in Go syntax, TIMES times
-	"flood": func(args []string) {
-		text, _ := strconv.Unquote(args[1])
-		io.WriteString(os.Stdout, strings.Repeat(text, number(args[0])))
-	},
-}
-
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == childMark {
-		children[os.Args[2]](os.Args[3:])
-		os.Exit(0)
-	}
+	children.Main(map[string]func(args []string){
+		// repeat TIMES TEXT: writes TEXT, a string in Go syntax, TIMES times
+		"repeat": func(args []string) {
+			text, _ := strconv.Unquote(args[1])
+			io.WriteString(os.Stdout, strings.Repeat(text, children.Number(args[0])))
+		},
+	})
 	racetest.Restart()
 	os.Exit(m.Run())
 }
 
 // request returns a request to run a child in session "s".
 func request(child string, args ...string) acp.CreateTerminalRequest {
-	return acp.CreateTerminalRequest{SessionId: "s", Command: os.Args[0], Args: append([]string{childMark, child}, args...)}
+	line := children.Args(child, args...)
+	return acp.CreateTerminalRequest{SessionId: "s", Command: line[0], Args: line[1:]}
 }
 
 // client is an embedder's client. It reports the start and the failure of creates and waits, and the updates that it

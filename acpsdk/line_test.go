@@ -35,7 +35,7 @@ func TestOutputOverTheLine(t *testing.T) {
 				times = of.limit - 4<<10
 			}
 			c := converse(t, settings{terminals: options})
-			req := request("flood", fmt.Sprint(times), fmt.Sprintf("%q", text))
+			req := request("repeat", fmt.Sprint(times), fmt.Sprintf("%q", text))
 			req.OutputByteLimit = new(16 << 20)
 			id, _ := c.create(req)
 			require.Equal(t, new(0), c.wait(id).ExitCode)

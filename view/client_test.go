@@ -11,18 +11,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -31,46 +28,29 @@ const token = "a-token-for-tests-only"
 
 // TestMain lets the test binary also act as a command.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "child" {
-		child(os.Args[2], os.Args[3:])
-		return
-	}
+	children.Main(map[string]func(args []string){
+		// family: starts a child that ignores SIGTERM, and prints "ready"
+		"family": func([]string) {
+			children.StartSilent("stubborn-silently")
+			fmt.Println("ready")
+			time.Sleep(time.Hour)
+		},
+		// flood-after FILE LINES: waits for the file, and writes that many lines, 65 KiB at a time
+		"flood-after": func(args []string) {
+			fmt.Println("ready")
+			children.AwaitFile(args[0])
+			for range children.Number(args[1]) / 1024 {
+				os.Stdout.WriteString(strings.Repeat("a line of sixty-five bytes, as a compiler or a test may print it\n",
+					1024))
+			}
+		},
+		"host": func([]string) { host() },
+	})
 	racetest.Restart()
 	if err := flag.Set("test.parallel", "12"); err != nil { // such tests mostly wait
 		panic(err)
 	}
 	os.Exit(m.Run())
-}
-
-func child(which string, args []string) {
-	switch which {
-	case "family": // starts a child that ignores SIGTERM
-		other := exec.Command(os.Args[0], "child", "ignore-sigterm")
-		other.Stdout = os.Stdout
-		if err := other.Start(); err != nil {
-			panic(err)
-		}
-		time.Sleep(time.Hour)
-	case "flood": // FILE LINES: waits for the file, and writes that many lines, 65 KiB at a time
-		fmt.Println("ready")
-		for {
-			if _, err := os.Stat(args[0]); err == nil {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		lines, _ := strconv.Atoi(args[1])
-		for ; lines > 0; lines -= 1024 {
-			os.Stdout.WriteString(strings.Repeat("a line of sixty-five bytes, as a compiler or a test may print it\n",
-				1024))
-		}
-	case "host":
-		host()
-	case "ignore-sigterm":
-		signal.Ignore(syscall.SIGTERM)
-		fmt.Printf("ready %d\n", os.Getpid())
-		time.Sleep(time.Hour)
-	}
 }
 
 // viewer is a manager, its view and the view's server.
@@ -124,6 +104,13 @@ func (v *viewer) create(session acpterm.SessionID, command string, args ...strin
 		Args: args}, nil)
 	require.NoError(v.t, err)
 	return terminal
+}
+
+// start starts a command of package children.
+func (v *viewer) start(child string, args ...string) *acpterm.Terminal {
+	v.t.Helper()
+	line := children.Args(child, args...)
+	return v.create("s", line[0], line[1:]...)
 }
 
 // request sends a request for a path below the token. edit may change it.

@@ -30,7 +30,7 @@ func BenchmarkFollowers(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		for _, which := range []int{i % 2, 1 - i%2} {
 			file := filepath.Join(dir, fmt.Sprint(i, which))
-			terminal := v.create("s", self(b), "child", "flood", file, fmt.Sprint(lines))
+			terminal := v.start("flood-after", file, fmt.Sprint(lines))
 			var pages sync.WaitGroup
 			for range which * 10 {
 				s := v.open(output(terminal), "")

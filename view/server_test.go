@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -60,7 +61,7 @@ func ask(t *testing.T, address, path string) (net.Conn, int) {
 
 // The host is a child process with few descriptors.
 func TestOpenConnectionsBlockNoCreates(t *testing.T) {
-	host := exec.Command(self(t), "child", "host")
+	host := exec.Command(children.Program(), children.Args("host")[1:]...)
 	host.Stderr = os.Stderr
 	orders, err := host.StdinPipe()
 	require.NoError(t, err)
@@ -119,8 +120,8 @@ func host() {
 
 func createOne(m *acpterm.Manager) error {
 	ctx := context.Background()
-	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: os.Args[0],
-		Args: []string{"child", "nothing"}}, nil)
+	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: children.Program(),
+		Args: children.Args("exit", "0")[1:]}, nil)
 	if err != nil {
 		return err
 	}

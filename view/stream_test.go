@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,12 +16,6 @@ import (
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
-
-func self(t testing.TB) string {
-	path, err := os.Executable()
-	require.NoError(t, err)
-	return path
-}
 
 // stop sends a stop request, and returns the status.
 func (v *viewer) stop(id string) int {

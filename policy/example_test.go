@@ -80,26 +80,6 @@ func ExampleRules() {
 	// go version toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
 }
 
-func ExampleAllowVariables() {
-	variables := append(policy.SafeVariables(), "MY_PROJECT_*", "GOOS=linux")
-	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(variables...)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	for _, set := range []acpterm.EnvVariable{
-		{Name: "CI", Value: "1"}, {Name: "GOOS", Value: "linux"},
-		{Name: "PAGER", Value: "./x"}, {Name: "GOFLAGS", Value: "-toolexec=./x"},
-	} {
-		try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Env: []acpterm.EnvVariable{set}})
-	}
-	// Output:
-	// go version: runs
-	// go version: runs
-	// go version: acpterm: create: "go version": the variable "PAGER" must not have this value (rule "allow-variables")
-	// go version: acpterm: create: "go version": the variable "GOFLAGS" must not be set (rule "allow-variables")
-}
-
 // Commands inherit the named variables, and no others.
 func ExampleInheritVariables() {
 	env := policy.InheritVariables([]string{"PATH=/usr/bin", "LC_ALL=C", "AWS_SECRET=x"}, "PATH", "HOME", "LC_*")

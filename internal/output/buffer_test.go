@@ -168,27 +168,6 @@ func TestBufferKeepsWholeCharactersAtEveryLimit(t *testing.T) {
 	}
 }
 
-func TestBufferCountsInvalidBytesAsTheyAreShown(t *testing.T) {
-	for limit, want := range map[int]int{10: 3, 100: 33, 2999: 999, 3000: 1000, 10_000: 1000} {
-		r := New(int64(limit), 0)
-		r.write(bytes.Repeat([]byte{0xff}, 1000), 64)
-		text, start := r.Last(int64(limit))
-		require.Equal(t, strings.Repeat("\uFFFD", want), text, "limit %d", limit)
-		require.EqualValues(t, 1000-want, start, "limit %d", limit)
-	}
-}
-
-func TestBufferOfLimitZeroRetainsNothing(t *testing.T) {
-	r := New(0, 0)
-	text, start := r.Last(0)
-	require.Equal(t, "", text)
-	require.Zero(t, start, "nothing was dropped yet")
-	r.write([]byte("x"), 1)
-	text, start = r.Last(0)
-	require.Equal(t, "", text)
-	require.EqualValues(t, 1, start)
-}
-
 func TestBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
 	const limit, head = 100_000, 30_000
 	r := New(limit, head)

@@ -1,4 +1,4 @@
-// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the format of W3C Trace
+// Package tracecontext reads the trace context sent by an agent in the _meta of a request, in the format of W3C Trace
 // Context:
 //
 //	if from := tracecontext.Read(t.Request().Meta); from != nil {
@@ -71,7 +71,8 @@ func traceParent(text string) string {
 	}
 	parent, more := text[:len(form)], text[len(form):]
 	for i := range len(form) {
-		if dash := form[i] == '-'; dash != (parent[i] == '-') || !dash && !consistsOf(parent[i:i+1], "0123456789abcdef") {
+		isDash := form[i] == '-'
+		if isDash != (parent[i] == '-') || !isDash && !consistsOf(parent[i:i+1], "0123456789abcdef") {
 			return ""
 		}
 	}

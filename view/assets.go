@@ -124,7 +124,7 @@ func (a asset) send(w http.ResponseWriter, r *http.Request) {
 	w.Write(content)
 }
 
-// serveAsset serves a file that is not in the bundle.
+// serveAsset serves a file outside the bundle.
 func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 	file := r.PathValue("file")
 	load, ok := v.assets[file]

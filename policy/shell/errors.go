@@ -12,10 +12,10 @@ type kind string
 
 const (
 	errSyntax         kind = "syntax"
-	errNotPortable    kind = "not_portable"      // what dash and bash read differently, or what only one of them has
-	errUnknownCommand kind = "unknown_command"   // a name that is not known until the line runs
-	errHidden         kind = "hidden"            // runs text from outside of the line, or that cannot be analysed
-	errOption         kind = "option"            // an option of a prefix program that is unknown
+	errNotPortable    kind = "not_portable"      // dash and bash read it differently, or only one of them has it
+	errUnknownCommand kind = "unknown_command"   // a name only known when the line runs
+	errHidden         kind = "hidden"            // runs text from outside of the line, or too hard to analyse
+	errOption         kind = "option"            // an unknown option of a prefix program
 	errBuiltin        kind = "builtin"           // arguments that run text, or change how lines and names are read
 	errVariable       kind = "variable"          // changes how the shell reads lines or looks up names
 	errFunction       kind = "function"          // may have the name of any program
@@ -31,7 +31,7 @@ type refusal struct {
 	// Line and Column are where the refused text starts, counted from 1 and in bytes. Within the TEXT of `sh -c TEXT`,
 	// they are where TEXT starts.
 	Line, Column uint
-	Text         string // what is refused, as the agent wrote it
+	Text         string // the refused text, as the agent wrote it
 }
 
 // shownText is the maximum number of characters of Text in a message.

@@ -12,11 +12,11 @@ import (
 type command struct {
 	Name string // after quote removal, with its directory; empty if there are only assignments or redirections
 	Args []arg
-	// Env are the assignments in front of this command and of the commands in Via, in the order in which they take
-	// effect, together with what `env` sets or removes (-u).
+	// Env are the assignments in front of this command and of the commands in Via, in the order of their effect,
+	// together with the variables that `env` sets or removes (-u).
 	Env       []assignment
-	Sets      []assignment // what a builtin (export, read, unset ...) sets or removes for the commands that follow
-	Exports   []string     // what export adds to the environment of the commands that follow
+	Sets      []assignment // set or removed for later commands by a builtin (export, read, unset ...)
+	Exports   []string     // added to the environment of later commands by export
 	Redirects []redirect   // `sudo rm > f` opens f for sudo rather than for rm
 	Via       []string     // the commands that run this one, outermost first, such as "sudo", "sh -c" or "find -exec"
 	Builtin   bool         // the shell itself runs it; true without a Name

@@ -25,7 +25,12 @@
 //
 // An agent may create a terminal immediately after it responds to session/new, before the SDK's NewSession returns. If
 // acpterm.Options.RequireSessions is set, sessions should therefore be opened in Options.NewSession, which is called
-// before the request to create the terminal is read.
+// before the request to create the terminal is read:
+//
+//	NewSession: func(s acpsdk.Session) {
+//		roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
+//		err := m.OpenSession(s.ID, &acpterm.SessionOptions{Roots: roots}) // if it fails, terminals are refused
+//	},
 //
 // # Commands that the agent runs
 //

@@ -50,7 +50,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		return nobody
 	}
 	a.screen.hold()
-	defer func() { a.screen.resume(a.pending != nil) }()
+	defer a.screen.resume()
 	if a.stale() { // the user may be typing an answer to the previous one
 		if _, ok := a.await(ctx, "? There is another question. Enter shows it: "); !ok {
 			return nobody

@@ -183,5 +183,5 @@ func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	d.typeLine("n")
 	<-answer
 	require.Equal(t, "> before\n"+`> ? Run "/bin/true"? `+
-		"\n* tool\nagent: error\n\n! 1048583 bytes more came while you were asked or typed\n", d.rest.String())
+		"\n* tool\nagent: error\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
 }

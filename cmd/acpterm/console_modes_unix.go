@@ -2,7 +2,7 @@
 
 package main
 
-// This file changes how the user's terminal treats keys, and notices that the user suspends the client.
+// This file hides the keys of the user, and notices that the user suspends the client.
 
 import (
 	"os"
@@ -15,29 +15,6 @@ import (
 // hideTyping keeps a terminal from showing the user's keys, and returns a function that undoes this. It does nothing if
 // another program is in the foreground.
 func hideTyping(tty *os.File) (undo func()) {
-	return changeModes(tty, func(modes *unix.Termios) { modes.Lflag &^= unix.ECHO })
-}
-
-// passKeys makes a terminal pass on each key that the user types, including those that send signals. It returns a
-// function that undoes this. Printing is not affected.
-func passKeys(tty *os.File) (undo func()) {
-	return changeModes(tty, func(modes *unix.Termios) {
-		modes.Iflag &^= unix.ICRNL | unix.INLCR | unix.IGNCR | unix.ISTRIP | unix.IXON
-		modes.Lflag &^= unix.ECHO | unix.ICANON | unix.ISIG | unix.IEXTEN
-		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
-	})
-}
-
-// awaitKeys makes a terminal pass on each key at once, except those that send signals, and keeps it from showing them.
-// It returns a function that undoes this.
-func awaitKeys(tty *os.File) (undo func()) {
-	return changeModes(tty, func(modes *unix.Termios) {
-		modes.Lflag &^= unix.ECHO | unix.ICANON
-		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
-	})
-}
-
-func changeModes(tty *os.File, change func(*unix.Termios)) (undo func()) {
 	undo = func() {}
 	control(tty, func(fd uintptr) error {
 		foreground, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
@@ -49,7 +26,7 @@ func changeModes(tty *os.File, change func(*unix.Termios)) (undo func()) {
 			return err
 		}
 		after := *before
-		change(&after)
+		after.Lflag &^= unix.ECHO
 		undo = func() {
 			control(tty, func(fd uintptr) error { return unix.IoctlSetTermios(int(fd), setModes, before) })
 		}

@@ -44,11 +44,7 @@ type live struct {
 	drawn    bool
 	shown    []byte // the rows as last drawn
 	stop     chan struct{}
-	echo     func()  // shows the user's keys again
-	typist   *typist // or nil if no keys are read
-	attended bool    // the user can type into commands on a PTY
-
-	answering bool // a line is still being read that a withdrawn question began
+	echo     func() // shows the user's keys again
 
 	columns, rows int // the terminal's size when they were last drawn
 }
@@ -97,9 +93,6 @@ func (s *screen) begin(t *shownTerminal) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.running = append(s.running, t)
-	if t.pty != nil && s.typist == nil {
-		s.hideRows() // they return with a reader of keys
-	}
 	s.showRows()
 }
 
@@ -110,22 +103,13 @@ func (s *screen) showRows() {
 	}
 	if !s.drawn {
 		s.endLines()
-		s.startTypist()
-		s.echo = s.hideTyping()
+		s.echo = hideTyping(s.terminal)
 		s.stop = make(chan struct{})
 		go s.refreshRows(s.stop)
 		s.drawn = true
 		s.terminal.WriteString(hideCursor)
 	}
 	s.terminal.Write(s.appendRows([]byte(eraseBelow)))
-}
-
-// hideTyping keeps the terminal from showing the user's keys. If a command is on a PTY, each key is read at once.
-func (s *screen) hideTyping() (undo func()) {
-	if s.typist != nil {
-		return awaitKeys(s.typist.tty)
-	}
-	return hideTyping(s.terminal)
 }
 
 // hideRows removes the rows. The agent's unfinished line stays.
@@ -161,13 +145,6 @@ func (s *screen) refreshRows(stop <-chan struct{}) {
 func (s *screen) redraw() {
 	before, columns, rows := bytes.Clone(s.shown), s.columns, s.rows
 	drawn := s.appendRows([]byte(eraseBelow))
-	if columns != s.columns || rows != s.rows {
-		for _, t := range s.running {
-			if t.pty != nil {
-				t.resizePTY(s.ptySize())
-			}
-		}
-	}
 	if columns != s.columns || rows != s.rows || !bytes.Equal(before, s.shown) {
 		s.terminal.Write(drawn)
 	}
@@ -190,9 +167,6 @@ func (s *screen) appendRows(to []byte) []byte {
 	}
 	if first > 0 {
 		rows = append(rows, fmt.Appendf(nil, "acpterm: %d more are running", first))
-	}
-	if hint := s.typingHint(); hint != "" {
-		rows = append(rows, []byte(ansi.Truncate(hint, s.columns-1, "")))
 	}
 	if s.page != "" {
 		rows = append(rows, breakRows("acpterm: watch at "+s.page, s.columns-1)...)

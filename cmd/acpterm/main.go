@@ -20,7 +20,8 @@
 //
 // On a terminal, each running command has a row at the bottom with its unfinished line, such as a progress bar, and how
 // long it has been running. With NO_COLOR, CI or TERM=dumb, and in a pipe, the last state of such a line is printed
-// when it ends. With -pty, commands run on a PTY, and the user can type into them: the key t begins, and Ctrl-] leaves.
+// when it ends. With -pty, commands run on a PTY. If one draws on several lines, the client prints the final text of
+// these lines when the command ends. The user can type into commands on the page of -view.
 //
 // The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
 // something. The client shows the colours of commands, as -color says, but no other escape sequences. The reason why a
@@ -116,9 +117,7 @@ func run(opts options) error {
 	defer screen.end()
 	if opts.colour != colourNever && wantLive(os.Stdout) {
 		screen.goLive(os.Stdout)
-		screen.attended = hasTerminal()
 	}
-	screen.attended = screen.attended || opts.view != ""
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {
@@ -277,7 +276,7 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	}
 	if opts.pty {
 		options.CommandsFor = func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions {
-			return &acpterm.CommandOptions{PTY: session.screen.ptyOptions()}
+			return &acpterm.CommandOptions{PTY: ptyOptions(opts.view != "")}
 		}
 	}
 	if guards.audit != nil {

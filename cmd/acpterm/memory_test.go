@@ -78,7 +78,7 @@ func TestHeldPiecesAreBounded(t *testing.T) {
 		}
 	}
 	require.Less(t, heap()-before, int64(3<<20))
-	s.resume(false)
+	s.resume()
 }
 
 // Names of terminals are known for as long as an agent may reasonably use them.

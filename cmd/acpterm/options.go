@@ -148,7 +148,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.StringVar(&opts.view, "view", "",
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
 	flags.BoolVar(&opts.pty, "pty", false,
-		"run commands on a PTY; while one runs, the key t lets you type into it, and Ctrl-] leaves")
+		"run commands on a PTY; only on the page of -view can you type into them")
 	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
 			return errors.New("is auto, always or never")

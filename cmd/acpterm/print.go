@@ -206,34 +206,26 @@ func (s *screen) write(to io.Writer, text []byte) (written bool) {
 // hold keeps back all text, so that an agent's text cannot pass for the question to the user.
 func (s *screen) hold() {
 	s.printing.Lock()
-	wait := s.stopTypist()
+	defer s.printing.Unlock()
 	s.hideRows()
 	s.endLines()
 	s.holding = true
-	s.printing.Unlock()
-	wait()
 }
 
-// resume prints the held text. answering says that the next line of the user is still read, so that no keys can be.
-func (s *screen) resume(answering bool) {
+// resume prints the held text.
+func (s *screen) resume() {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	s.answering = answering
-	s.release()
-	s.showRows()
-}
-
-// release prints the held text.
-func (s *screen) release() {
 	s.holding = false
 	for _, p := range s.held {
 		s.write(p.to, p.text)
 	}
 	s.held, s.size = nil, 0
 	if s.unheld > 0 {
-		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked or typed\n", s.unheld))
+		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked\n", s.unheld))
 		s.unheld, s.out.end, s.out.row = 0, 0, s.out.row[:0]
 	}
+	s.showRows()
 }
 
 // name returns the prefix of a terminal's lines. Names are kept for a while, because some agents show a released
@@ -251,11 +243,9 @@ func (s *screen) name(id acpterm.TerminalID) string {
 func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
-	wait := s.stopTypist()
+	defer s.printing.Unlock()
 	s.hideRows()
 	s.endLines()
-	s.printing.Unlock()
-	wait()
 }
 
 func (s *screen) endLines() {
@@ -271,7 +261,6 @@ func (s *screen) end() {
 		defer close(ended)
 		s.printing.Lock()
 		defer s.printing.Unlock()
-		s.stopTypist()
 		s.hideRows()
 		s.endLines()
 		s.over.Store(true)

@@ -76,7 +76,7 @@ func signIn(ctx context.Context, opts options, required *signInRequired, screen 
 	defer keys.stop()
 	defer context.AfterFunc(ctx, func() { reader.Cancel() })()
 	screen.hold()
-	defer screen.resume(false)
+	defer screen.resume()
 	asking := &keyboard{in: keys, out: tty, discard: func() error { return discardInput(tty) }}
 	method, err := chooseMethod(ctx, asking, opts.agent, methods, &allowed)
 	if err == nil {

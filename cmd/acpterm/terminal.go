@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +29,6 @@ type shownTerminal struct {
 	command string // as last printed; changed with screen.printing held
 
 	unfinished string // the line that the command has not ended, for its row; screen.printing guards it
-
-	pty                 *ptyScreen // or nil
-	ptyColumns, ptyRows int        // screen.printing guards them
 }
 
 // editor makes lines of the output of a command.
@@ -45,14 +41,6 @@ type editor interface {
 // follow prints a terminal's output as it arrives. It does not wait for it.
 func (s *screen) follow(t *acpterm.Terminal) {
 	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t), began: time.Now()}
-	if size := t.Info().Size; size != nil && t.HasPTY() && !t.Attached() {
-		var answers io.Writer
-		if s.attended {
-			answers = t
-		}
-		shown.ptyColumns, shown.ptyRows = size.Columns, size.Rows
-		shown.pty = newPTYScreen(size.Columns, size.Rows, s.colours, answers)
-	}
 	shown.printCommand()
 	s.begin(shown)
 	s.following.Go(func() {
@@ -71,10 +59,6 @@ func (s *screen) printEnd(t *shownTerminal, text string) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.running = slices.DeleteFunc(s.running, func(other *shownTerminal) bool { return other == t })
-	if s.typist != nil && s.typist.target == t {
-		s.leave()
-		s.showRows()
-	}
 	if len(s.running) == 0 {
 		s.hideRows()
 	}
@@ -121,8 +105,9 @@ func (t *shownTerminal) printCommand() {
 // printOutput prints a terminal's output until it ends, and removes escape sequences except colours.
 func (t *shownTerminal) printOutput() {
 	var editor editor = newLineEditor(t.screen.colours)
-	if t.pty != nil {
-		editor = t.pty
+	pty := newPTYEditor(t.Output, t.screen.colours)
+	if t.HasPTY() && !t.Attached() {
+		editor = pty
 	}
 	for chunk := range t.Follow(context.Background(), 0) {
 		if t.Attached() {
@@ -132,10 +117,10 @@ func (t *shownTerminal) printOutput() {
 		case chunk.Replaced:
 			t.print(editor.end(), "")
 			t.screen.print(t.name+" ! ", "output replaced\n")
+		case chunk.Missed > 0 && editor == pty:
+			pty.redrawn = true // the text at the end has more of it
 		case chunk.Missed > 0:
-			if t.pty == nil { // otherwise the screen goes on
-				t.print(editor.end(), "")
-			}
+			t.print(editor.end(), "")
 			t.screen.print(t.name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
 		}
 		lines := editor.add(chunk.Text)

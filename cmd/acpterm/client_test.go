@@ -174,7 +174,6 @@ func TestUsage(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-no-such-flag"},
 		{"-limit", "-1"},
-		{"-login-env", "-runner", "sh", "-prompt", "x"},
 		{"-color", "sometimes"},
 		{"-shell", "bourne"},
 		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
@@ -191,7 +190,7 @@ func TestHelp(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
 	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color",
-		"runner", "helpers", "shell", "login-env"} {
+		"runner", "helpers", "shell"} {
 		require.Contains(t, c.stdout.String(), "\n  -"+flag)
 	}
 	for _, e := range exits {

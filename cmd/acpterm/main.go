@@ -138,10 +138,6 @@ func run(opts options) error {
 		}
 		defer closeTools(session.tools)
 	}
-	if opts.loginEnv {
-		session.login = readLogin(ctx, screen)
-		defer session.login.close()
-	}
 	go obey(signals, session, leave)
 	far, err := connect(ctx, &opts, screen)
 	if err != nil {
@@ -171,7 +167,6 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 	screen.setPage(page.url())
 
 	finish, err := talk(ctx, opts, session)
-	session.login.close() // it prints nothing after this
 	manager.Shutdown(ctx)
 	err = errors.Join(err, manager.Close()) // kills the remaining commands
 	far.close()

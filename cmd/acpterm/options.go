@@ -34,7 +34,6 @@ type options struct {
 	audit     string
 	sandbox   bool
 	network   bool
-	loginEnv  bool
 	view      string
 	pty       bool
 	mcp       bool
@@ -138,8 +137,6 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 			opts.shell, err = usershell.KnownShell(name)
 			return err
 		})
-	flags.BoolVar(&opts.loginEnv, "login-env", false,
-		"run commands with the environment of your login shell")
 	flags.Func("runner",
 		"run commands through a remote POSIX shell, started by a `command` such as 'ssh host'", opts.setRunner)
 	flags.StringVar(&opts.helpers, "helpers", "",
@@ -170,8 +167,6 @@ func (opts *options) check(allowed *allowances) error {
 		return errors.New("-sandbox: cannot be used with -runner; its command may enter a remote sandbox")
 	case opts.pty && opts.runner != nil:
 		return errors.New("-pty: cannot be used with -runner")
-	case opts.loginEnv && opts.runner != nil:
-		return errors.New("-login-env: cannot be used with -runner")
 	case opts.helpers != "" && opts.runner == nil:
 		return errors.New("-helpers: needs -runner")
 	}

@@ -28,8 +28,6 @@ type session struct {
 	cwd       string              // a directory where commands run, like roots
 	roots     []string            // directories that commands may run in
 	toolCalls toolCalls           // used by Handle only, which gets one message at a time
-	login     *login              // the environment of commands
-	env       []string            // from login, when the session is requested
 	names     *sessionNames       // of the session and the agent's MCP sessions
 	tools     *mcpserver.Listener // nil without -mcp
 	agent     string              // a name for the agent if it does not tell its own
@@ -67,7 +65,6 @@ func (s *session) run(
 	if err != nil {
 		return err
 	}
-	s.env = s.login.await(ctx)
 	servers, withdraw, err := s.offerTools(initialized)
 	if err != nil {
 		return err
@@ -162,7 +159,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 // options returns the options of the session, and of the agent's MCP sessions.
 func (s *session) options() *acpterm.SessionOptions {
 	return &acpterm.SessionOptions{
-		Commands: acpterm.CommandOptions{Dir: s.cwd, Env: s.env},
+		Commands: acpterm.CommandOptions{Dir: s.cwd},
 		Roots:    s.roots,
 	}
 }

@@ -126,12 +126,12 @@ func TestDenialOnTheWire(t *testing.T) {
 func TestDenialsAreShown(t *testing.T) {
 	r, w := io.Pipe()
 	s := newScreen(w, w, false, func(err error) { t.Error(err) })
-	d := newDenials(s)
+	d := newNotices(s, s.out, "! ")
 	event := &acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrDenied, Command: "a\x1b[2J\nb", Reason: "\u202eno"}}
-	d.hook(&acpterm.StartEvent{})
-	d.hook(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrCancelled}})
+	d.sayDenial(&acpterm.StartEvent{})
+	d.sayDenial(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrCancelled}})
 	for range 1000 {
-		d.hook(event)
+		d.sayDenial(event)
 	}
 	d.end()
 	go func() {

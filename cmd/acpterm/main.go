@@ -154,12 +154,12 @@ func run(opts options) error {
 func runOn(ctx context.Context, opts options, guards guards, session *session, far *farEnd, page *livePage) error {
 	screen := session.screen
 	session.cwd, session.roots = opts.cwd, opts.roots
-	denials := newDenials(screen)
+	denials := newNotices(screen, screen.out, "! ")
 	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, far))
 	if err != nil {
 		return err
 	}
-	manager.Observe(denials.hook)
+	manager.Observe(denials.sayDenial)
 	session.manager = manager
 	if err := page.serve(manager, opts.pty, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +47,7 @@ func connect(ctx context.Context, opts *options, screen *screen) (*farEnd, error
 	if opts.runner == nil {
 		return nil, nil
 	}
-	f := &farEnd{news: newNews(screen)}
+	f := &farEnd{news: &news{notices: newNotices(screen, screen.errors, "acpterm: ")}}
 	err := f.open(ctx, opts)
 	if err == nil {
 		err = f.findDirectories(ctx, opts)
@@ -226,35 +225,13 @@ func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
 	return err
 }
 
-// news prints the state of the connection on standard error. Messages are dropped while standard error is not read.
+// news says how the connection is, on standard error.
 type news struct {
-	waiting chan string
+	*notices
 	opened  atomic.Bool // connected before, so a loss is news
 	closing atomic.Bool // closed on purpose
 	copied  time.Time   // time of the last message about copying; used by progress only
 }
-
-// newNews prints on a screen. The screen's finish waits for the last message.
-func newNews(screen *screen) *news {
-	n := &news{waiting: make(chan string, 256)}
-	screen.following.Go(func() {
-		for text := range n.waiting {
-			text = harmless(strings.ToValidUTF8(text, "\uFFFD"), escapeControls)
-			screen.printTo(screen.errors, "acpterm: ", text+"\n")
-		}
-	})
-	return n
-}
-
-func (n *news) say(text string) {
-	select {
-	case n.waiting <- text:
-	default:
-	}
-}
-
-// end must be called after the last message.
-func (n *news) end() { close(n.waiting) }
 
 // progress is passed to remote.Options.Progress.
 func (n *news) progress(p remote.Progress) {

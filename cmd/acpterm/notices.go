@@ -1,0 +1,52 @@
+package main
+
+// This file prints why commands were denied, and other notices that nothing may wait for.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
+)
+
+// notices prints lines of one kind. Printing may block, so senders do not wait for it: lines are dropped if there are
+// more than can be printed.
+type notices struct{ waiting chan string }
+
+// newNotices prints on a screen. The screen's finish waits for the last line.
+func newNotices(screen *screen, to *column, prefix string) *notices {
+	n := &notices{make(chan string, 256)}
+	screen.following.Go(func() {
+		for line := range n.waiting {
+			screen.printTo(to, prefix, harmless(strings.ToValidUTF8(line, "\uFFFD"), escapeControls)+"\n")
+		}
+	})
+	return n
+}
+
+func (n *notices) say(line string) {
+	select {
+	case n.waiting <- line:
+	default:
+	}
+}
+
+// end must be called after the last call of say.
+func (n *notices) end() { close(n.waiting) }
+
+// sayDenial is passed to acpterm.Manager.Observe. It says why a command was denied.
+func (n *notices) sayDenial(event acpterm.Event) {
+	decision, ok := event.(*acpterm.DecisionEvent)
+	if !ok {
+		return
+	}
+	if e, ok := errors.AsType[*acpterm.Error](decision.Err); ok && errors.Is(e, acpterm.ErrDenied) {
+		text := fmt.Sprintf("denied %s: %s", display.Quote(e.Command, mostShown), display.Visible(e.Reason, mostShown))
+		if e.Rule != "" {
+			text += fmt.Sprintf(" (rule %s)", display.Quote(e.Rule, mostShown))
+		}
+		n.say(text)
+	}
+}

@@ -41,7 +41,7 @@ type options struct {
 	shell     acpterm.Shell
 
 	runner  []string // the command line of a shell where commands run, or nil to run them here
-	helpers string   // the directory of helpers for there, or "" to find or build one
+	helpers string   // the directory of helpers for there, or "" to find one there
 }
 
 const usage = `usage: acpterm [FLAG...] [-prompt TEXT] -- AGENT [ARG...]
@@ -140,7 +140,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.Func("runner",
 		"run commands through a remote POSIX shell, started by a `command` such as 'ssh host'", opts.setRunner)
 	flags.StringVar(&opts.helpers, "helpers", "",
-		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: built with go)")
+		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: a program in the remote PATH)")
 	flags.BoolVar(&opts.mcp, "mcp", false, "also offer terminals as MCP tools, for agents that do not use terminal/*")
 	flags.StringVar(&opts.view, "view", "",
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")

@@ -7,12 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,11 +18,7 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-const (
-	library       = "github.com/acpterm/acpterm" // a module
-	helperName    = "acpterm-remote"
-	helperPackage = library + "/remote/cmd/" + helperName
-)
+const helperPackage = "github.com/acpterm/acpterm/remote/cmd/acpterm-remote"
 
 // setRunner parses the value of -runner.
 func (opts *options) setRunner(line string) (err error) {
@@ -73,47 +65,21 @@ func (f *farEnd) close() {
 	})
 }
 
-// open connects with a helper from -helpers. Without the flag, it uses a helper built earlier, or else one in the
-// remote PATH, or else one that it builds.
+// open connects with a helper from -helpers or, without the flag, with one on the remote side.
 func (f *farEnd) open(ctx context.Context, opts *options) error {
-	var helpers fs.FS
-	version := helperVersion()
-	dir, noDirectory := helperDirectory(version)
+	options := remote.Options{Transport: remote.Command{Args: opts.runner}, Progress: f.news.progress}
 	if opts.helpers != "" {
-		helpers = os.DirFS(opts.helpers)
-	} else if version != "" && noDirectory == nil && isBuilt(dir) {
-		helpers = os.DirFS(dir)
+		options.Helpers = os.DirFS(opts.helpers)
 	}
-	err := f.try(ctx, opts.runner, helpers)
-	missing, ok := errors.AsType[*remote.NoHelperError](err)
-	switch {
-	case !ok:
-		return err
-	case opts.helpers != "":
-		return noHelper(missing, "-helpers has none")
-	case noDirectory != nil:
-		return noHelper(missing, "there is no directory to build it in: "+noDirectory.Error())
-	}
-	f.news.say(fmt.Sprintf("building %s for %s/%s", helperName, missing.System, missing.Arch))
-	switch err := buildHelper(ctx, version, dir, missing); {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return noHelper(missing, "it cannot be built here: "+err.Error())
-	}
-	return f.try(ctx, opts.runner, os.DirFS(dir))
-}
-
-// try connects with one of helpers. If nil, it uses a helper on the remote side.
-func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
-	runner, err := remote.NewRunner(remote.Options{
-		Transport: remote.Command{Args: line}, Helpers: helpers, Progress: f.news.progress,
-	})
+	runner, err := remote.NewRunner(options)
 	if err != nil {
 		return err
 	}
 	if err := runner.Connect(ctx); err != nil {
 		runner.Close()
+		if missing, ok := errors.AsType[*remote.NoHelperError](err); ok {
+			return noHelper(missing)
+		}
 		return fmt.Errorf("-runner: %w", err)
 	}
 	f.Runner = runner
@@ -122,81 +88,17 @@ func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
 
 // noHelper returns an error that tells the user how to get a helper. It suggests no command line with a system and
 // architecture unknown to Go: these are the remote side's words.
-func noHelper(missing *remote.NoHelperError, why string) error {
-	text := fmt.Sprintf("where -runner leads, %s/%s, there is no %s, and %s\n"+
-		"Install it there, in PATH: go install %s@%s",
-		missing.System, missing.Arch, helperName, why, helperPackage, cmp.Or(helperVersion(), "latest"))
+func noHelper(missing *remote.NoHelperError) error {
+	text := fmt.Sprintf("-runner: there is no acpterm-remote for %s/%s\n"+
+		"Install it there, in PATH: go install %s@latest", missing.System, missing.Arch, helperPackage)
 	known := slices.Contains([]string{"linux", "darwin", "freebsd"}, missing.System) &&
 		slices.Contains([]string{"amd64", "arm64"}, missing.Arch)
 	if known {
 		text += fmt.Sprintf("\nOr build it here, for -helpers DIR: "+
-			"CGO_ENABLED=0 GOOS=%[1]s GOARCH=%[2]s go build -o DIR/%[3]s-%[1]s-%[2]s %[4]s",
-			missing.System, missing.Arch, helperName, helperPackage)
+			"CGO_ENABLED=0 GOOS=%[1]s GOARCH=%[2]s go build -o DIR/acpterm-remote-%[1]s-%[2]s %[3]s",
+			missing.System, missing.Arch, helperPackage)
 	}
 	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: text}
-}
-
-// helperVersion returns the version of the helper's module. It returns "" if the module is the directory that this
-// program is built in.
-func helperVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, module := range info.Deps {
-		if module.Path == library && module.Replace == nil && module.Version != "(devel)" {
-			return module.Version
-		}
-	}
-	return ""
-}
-
-// helperDirectory returns the directory of the locally built helpers of a version.
-func helperDirectory(version string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	if version == "" {
-		version = "devel" // built each time
-	}
-	return filepath.Join(cache, "acpterm", "helpers", version), nil
-}
-
-// isBuilt reports whether dir contains a helper.
-func isBuilt(dir string) bool {
-	built, err := filepath.Glob(filepath.Join(dir, helperName+"-*"))
-	return err == nil && built != nil
-}
-
-// buildHelper builds a helper with the go command. If the helper has a version, it is built in a module of its own.
-func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelperError) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	temporary, err := os.MkdirTemp(dir, "new")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temporary)
-	module := ""
-	if version != "" {
-		module = temporary
-		for _, args := range [][]string{
-			{"mod", "init", "helper"}, {"get", helperPackage + "@" + version},
-		} {
-			cmd := exec.CommandContext(ctx, "go", args...)
-			cmd.Dir, cmd.Env = module, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-			if text, err := cmd.CombinedOutput(); err != nil {
-				return fmt.Errorf("building it: %w: %s", err, text)
-			}
-		}
-	}
-	if err := remote.Build(ctx, module, temporary, target.System, target.Arch); err != nil {
-		return err
-	}
-	name := helperName + "-" + target.System + "-" + target.Arch
-	return os.Rename(filepath.Join(temporary, name), filepath.Join(dir, name)) // whole, or not at all
 }
 
 // findDirectories replaces the directories in opts with remote ones. Relative paths are below the remote home

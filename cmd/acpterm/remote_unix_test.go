@@ -5,7 +5,6 @@ package main
 // Commands at a far end, which is a shell on this machine, with a home and an environment of its own.
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -20,8 +19,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/acpterm/acpterm"
 )
 
 func init() {
@@ -168,7 +165,7 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 		{exitLost, []string{"-runner", "acpterm-no-such-program"}, `"acpterm-no-such-program"`},
 		{exitLost, []string{"-runner", "false"}, "exit code 1"},
 		{exitLost, []string{"-runner", "sh -c 'echo no such host >&2; exit 255'"}, "no such host"},
-		{exitLost, []string{"-runner", farShell(home), "-helpers", empty}, "-helpers has none"},
+		{exitLost, []string{"-runner", farShell(home), "-helpers", empty}, "there is no acpterm-remote for "},
 	} {
 		c := startClient(t, []string{"acpterm-no-such-agent"}, append(test.flags, "-prompt", "x")...)
 		c.exit(test.status)
@@ -200,29 +197,6 @@ func TestRunnerCopiesTheHelper(t *testing.T) {
 	}
 }
 
-// Without a helper anywhere one is built; where that cannot be done, it is said what can be.
-func TestRunnerBuildsTheHelper(t *testing.T) {
-	home := farHome(t)
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
-	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	c := startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", line("print", "hello"))
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] | hello\n")
-	require.Contains(t, c.stderr.String(), "acpterm: building acpterm-remote for "+runtime.GOOS)
-
-	t.Setenv("PATH", "/usr/bin:/bin:"+t.TempDir())
-	t.Setenv("GOROOT", "")
-	if _, err := exec.LookPath("go"); err == nil {
-		return // it is the system's
-	}
-	c = startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", "x")
-	c.exit(exitLost)
-	require.Contains(t, c.stderr.String(), "it cannot be built here")
-	require.Contains(t, c.stderr.String(), "acpterm: Install it there, in PATH: go install ")
-}
-
 // startRelayed starts the client with a transport that is killed with kill.
 func startRelayed(t *testing.T, agent []string, flags ...string) (c *client, kill func()) {
 	file := filepath.Join(t.TempDir(), "relay")
@@ -251,18 +225,6 @@ func TestLostConnection(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.stderr.String(), "acpterm: connecting\n"))
 }
 
-// An agent that does not release what was lost leaves that to the end of the session, which cannot be sure of its end.
-func TestLostConnectionOfWhatIsNotReleased(t *testing.T) {
-	t.Parallel()
-	c, kill := startRelayed(t, part("agent-that-cannot-lose"), "-prompt", "x")
-	command := c.stdout.await(t, `\| command (\d+)\n`)
-	kill()
-	c.exit(exitLost)
-	requireEnds(t, command)
-	require.Contains(t, c.stdout.String(), "[2] | again\n")
-	require.Equal(t, 2, strings.Count(c.stderr.String(), "acpterm: connected to "))
-}
-
 // requireEnds requires that a process ends. One whose helper ends it may take a moment after its output has ended.
 func requireEnds(t *testing.T, pid string) {
 	t.Helper()
@@ -275,20 +237,6 @@ func requireEnds(t *testing.T, pid string) {
 func isZombie(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	return err == nil && strings.Contains(string(stat), ") Z ")
-}
-
-func init() {
-	parts["agent-that-cannot-lose"] = func([]string) {
-		play(func(a *scripted) string {
-			ref := a.create("sleep")
-			if err := a.conn.Call(context.Background(), acpterm.MethodWaitForExit, ref, nil); err == nil {
-				panic("the command has ended")
-			}
-			ref = a.create("print", "again")
-			a.dispatch(acpterm.MethodWaitForExit, ref)()
-			return "end_turn"
-		})
-	}
 }
 
 // The helper and its commands end with the client, however that ends.

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 )
 
 func TestPrompt(t *testing.T) {
@@ -104,10 +107,19 @@ func TestOutputIsLive(t *testing.T) {
 // The person sees all of it, or how much came too fast.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	c := startClient(t, part("agent-that-looks", "print", "1234567890"), "-limit", "5", "-prompt", "x")
+	c := startClient(t, part("agent-that-sets-a-limit"), "-prompt", "x")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), `"7890\n" true`+"\n")
 	require.Regexp(t, `\[1\] (\| 1234567890\n|! \d bytes came too fast to be shown\n\[1\] \| \d*7890\n)`, c.stdout.String())
+}
+
+func init() {
+	parts["agent-that-sets-a-limit"] = func([]string) {
+		play(func(a *scripted) string {
+			ref := a.createFrom(acpterm.CreateTerminalRequest{OutputByteLimit: new(uint64(5))}, "print", "1234567890")
+			a.call(acpterm.MethodWaitForExit, ref, nil)
+			return "end_turn"
+		})
+	}
 }
 
 func TestIDsFromZero(t *testing.T) {
@@ -173,8 +185,6 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{
 		{"-no-such-flag"},
-		{"-limit", "-1"},
-		{"-color", "sometimes"},
 		{"-shell", "bourne"},
 		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
 		{"-prompt", ""}, // and nothing on standard input
@@ -189,7 +199,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
-	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color",
+	for _, flag := range []string{"cwd", "prompt", "root", "allow", "ask", "timeout", "audit", "sandbox", "network",
 		"runner", "helpers", "shell"} {
 		require.Contains(t, c.stdout.String(), "\n  -"+flag)
 	}
@@ -235,17 +245,20 @@ func TestALongCommandIsCut(t *testing.T) {
 
 // Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
 func TestColours(t *testing.T) {
-	t.Parallel()
+	m := acptermtest.NewManager(t, nil)
 	name := palette()[1] + "[1] |\x1b[m "
 	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
-	for when, want := range map[string]string{
-		colourAlways: name + "\x1b[1;31mred\x1b[m\n" + name + "\x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
-		colourNever:  "[1] | red\n[1] | still plain no end\n",
-		colourAuto:   "[1] | red\n[1] | still plain no end\n", // this is a pipe
+	for colours, want := range map[bool]string{
+		true:  name + "\x1b[1;31mred\x1b[m\n" + name + "\x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
+		false: "[1] | red\n[1] | still plain no end\n",
 	} {
-		c := startClient(t, part("agent-that-looks", "write", text), "-color", when, "-prompt", "x")
-		c.exit(exitTurnEnded)
-		require.Contains(t, c.stdout.String(), want, when)
+		var out strings.Builder
+		s := newScreen(&out, &out, colours, func(err error) { t.Error(err) })
+		terminal, err := m.Create(t.Context(), createParams("s", part("write", text)...), nil)
+		require.NoError(t, err)
+		s.follow(terminal)
+		s.finish()
+		require.Contains(t, out.String(), want)
 	}
 }
 

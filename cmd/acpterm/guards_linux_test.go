@@ -170,23 +170,17 @@ func TestColoursOnATerminal(t *testing.T) {
 	_, tty := newConsole(t)
 	defer tty.Close()
 	for _, test := range []struct {
-		mode, noColour, term string
-		want                 bool
-	}{
-		{colourAuto, "", "xterm", true},
-		{colourAuto, "1", "xterm", false},
-		{colourAuto, "", "dumb", false},
-		{colourAlways, "1", "dumb", true},
-		{colourNever, "", "xterm", false},
-	} {
+		noColour, term string
+		want           bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", test.noColour)
 		t.Setenv("TERM", test.term)
-		require.Equal(t, test.want, wantColours(test.mode, tty), "%v", test)
+		require.Equal(t, test.want, wantColours(tty), "%v", test)
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
-	require.False(t, wantColours(colourAuto, null), "a device that is no terminal")
+	require.False(t, wantColours(null), "a device that is no terminal")
 }
 
 func (c *console) typeLine(t *testing.T, line string) {

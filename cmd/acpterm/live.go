@@ -51,8 +51,7 @@ type live struct {
 
 // wantLive reports whether running commands have rows at the bottom of out.
 func wantLive(out *os.File) bool {
-	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == "" &&
-		enableColours(out)
+	return os.Getenv("CI") == "" && wantColours(out)
 }
 
 // goLive gives running commands rows at the bottom of the terminal. The screen must print to it.

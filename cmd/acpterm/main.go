@@ -24,7 +24,7 @@
 // these lines when the command ends. The user can type into commands on the page of -view.
 //
 // The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
-// something. The client shows the colours of commands, as -color says, but no other escape sequences. The reason why a
+// something. On a terminal, the client shows the colours of commands, but no other escape sequences. The reason why a
 // command was denied is shown after "! ".
 //
 // An agent may require the user to sign in first. The client then asks for that on the terminal, runs the agent's
@@ -112,10 +112,9 @@ func run(opts options) error {
 	// Otherwise a closed output pipe would end this process before it cleans up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	colours := wantColours(opts.colour, os.Stdout)
-	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	screen := newScreen(os.Stdout, os.Stderr, wantColours(os.Stdout), func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
 	defer screen.end()
-	if opts.colour != colourNever && wantLive(os.Stdout) {
+	if wantLive(os.Stdout) {
 		screen.goLive(os.Stdout)
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
@@ -259,10 +258,9 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	options := &acpterm.Options{
 		RequireSessions: true,
 		Commands: acpterm.CommandOptions{
-			OutputByteLimit: opts.limit,
-			Shell:           new(opts.shell),
-			Timeout:         opts.timeout,
-			Sandbox:         guards.wrap,
+			Shell:   new(opts.shell),
+			Timeout: opts.timeout,
+			Sandbox: guards.wrap,
 		},
 		Policy: guards.policy,
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 type options struct {
 	cwd    string
 	prompt string
-	limit  int64
 	agent  []string
 
 	roots     []string
@@ -37,7 +35,6 @@ type options struct {
 	view      string
 	pty       bool
 	mcp       bool
-	colour    string // colourAuto, colourAlways or colourNever
 	shell     acpterm.Shell
 
 	runner  []string // the command line of a shell where commands run, or nil to run them here
@@ -56,7 +53,7 @@ machine, and -cwd, -root and -allow name its directories and programs.
 `
 
 func readOptions() (options, error) {
-	opts := options{colour: colourAuto}
+	var opts options
 	var allowed allowances
 	flags := opts.flags(&allowed)
 	switch err := flags.Parse(os.Args[1:]); {
@@ -106,8 +103,6 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.StringVar(&opts.cwd, "cwd", "",
 		"the agent's working `directory` (default: the first -root, or the current or remote home one)")
 	flags.StringVar(&opts.prompt, "prompt", "", "the `text` of the prompt (default: standard input)")
-	flags.Int64Var(&opts.limit, "limit", 0,
-		"the `bytes` of output to keep if the agent sets no limit (default: 1 MiB)")
 	flags.Func("root", "a `directory` for commands, and for their writes with -sandbox; repeatable (default: -cwd)", func(dir string) error {
 		opts.roots = append(opts.roots, dir)
 		return nil
@@ -146,13 +141,6 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
 	flags.BoolVar(&opts.pty, "pty", false,
 		"run commands on a PTY; only on the page of -view can you type into them")
-	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {
-		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
-			return errors.New("is auto, always or never")
-		}
-		opts.colour = when
-		return nil
-	})
 	return flags
 }
 

@@ -1,11 +1,14 @@
 package main
 
-// This file chooses the client's own colours: one for each command, red for a failure.
+// This file decides whether to print colours, and chooses the client's own: one for each command, red for a failure.
 
 import (
+	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // Palettes of commands. Each colour of palette256 has a contrast of at least 4:1 on white and on black. A terminal with
@@ -16,6 +19,17 @@ var (
 )
 
 const failureColour = "\x1b[31m"
+
+// wantColours reports whether to print colours to out. It does so if out is a terminal with colours and the user has not
+// disabled them (https://no-color.org).
+func wantColours(out *os.File) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(out) && enableColours(out)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
 
 // palette returns the colours of commands on the user's terminal.
 func palette() []string {

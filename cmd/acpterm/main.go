@@ -130,7 +130,7 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
-	session.names, session.agent = newSessionNames(page.nameSession), filepath.Base(opts.agent[0])
+	session.page, session.agent = page, filepath.Base(opts.agent[0])
 	if opts.mcp {
 		if session.tools, err = listenForTools(); err != nil {
 			return err

@@ -53,7 +53,7 @@ func (s *session) offerTools(initialized json.RawMessage) (
 	server := mcpserver.New(s.manager, &mcpserver.Options{
 		Session: s.options(), Created: s.screen.follow,
 		Opened: func(id acpterm.SessionID) func() {
-			s.names.add(id)
+			s.nameSession(id)
 			return nil
 		},
 	})

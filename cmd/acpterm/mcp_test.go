@@ -69,8 +69,8 @@ func (a *scripted) connectTools() *mcp.ClientSession {
 	return s
 }
 
-// useTools does what its steps say. "run ARGUMENTS" calls the tool with JSON and says what it returns. "title TITLE"
-// tells a title as JSON. "terminal NAME" runs a part in a terminal. "touch FILE" makes a file, and "await FILE" waits
+// useTools does what its steps say. "run ARGUMENTS" calls the tool with JSON and says what it returns. "terminal NAME" runs
+// a part in a terminal. "touch FILE" makes a file, and "await FILE" waits
 // for one. "leave" ends the turn, but not the MCP session. "cancelled" and "ignore-cancel" wait for a cancel.
 func useTools(steps []string) script {
 	return func(a *scripted) string {
@@ -85,8 +85,6 @@ func useTools(steps []string) script {
 					panic(err)
 				}
 				a.say(fmt.Sprintf("error %v: %q\n", result.IsError, result.Content[0].(*mcp.TextContent).Text))
-			case "title":
-				a.update(map[string]any{"sessionUpdate": "session_info_update", "title": json.RawMessage(arg)})
 			case "terminal":
 				ref := a.create(arg, "by terminal/create")
 				a.call(acpterm.MethodWaitForExit, ref, nil)

@@ -117,7 +117,8 @@ func (a *scripted) serve(protocolVersion int, turn script) {
 	handle := func(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 		switch req.Method {
 		case "initialize":
-			return map[string]any{"protocolVersion": protocolVersion, "agentCapabilities": a.capabilities}, nil
+			return map[string]any{"protocolVersion": protocolVersion, "agentCapabilities": a.capabilities,
+				"agentInfo": map[string]string{"name": "agent of tests"}}, nil
 		case "session/new":
 			var params struct{ MCPServers []json.RawMessage }
 			if err := json.Unmarshal(*req.Params, &params); err != nil {

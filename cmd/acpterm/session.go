@@ -4,11 +4,14 @@ package main
 // and the agent's messages until the prompt is answered.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -28,13 +31,14 @@ type session struct {
 	cwd       string              // a directory where commands run, like roots
 	roots     []string            // directories that commands may run in
 	toolCalls toolCalls           // used by Handle only, which gets one message at a time
-	names     *sessionNames       // of the session and the agent's MCP sessions
+	page      *livePage           // nil without -view
 	tools     *mcpserver.Listener // nil without -mcp
-	agent     string              // a name for the agent if it does not tell its own
+	agent     string              // the agent's name; at first, that of its program
 	id        acpterm.SessionID   // set by received
 	notOpened error               // why the session was not opened; set by received
 
-	prompting atomic.Bool // a turn is running
+	named     atomic.Int32 // number of sessions named on the page
+	prompting atomic.Bool  // a turn is running
 	cancelled atomic.Bool
 	turn      context.Context // ends when the agent has been told of the cancel
 	endTurn   func()
@@ -98,7 +102,8 @@ func (s *session) initialize(
 		return nil, err
 	}
 	var agent struct {
-		ProtocolVersion int `json:"protocolVersion"`
+		ProtocolVersion int                          `json:"protocolVersion"`
+		Info            struct{ Title, Name string } `json:"agentInfo"`
 	}
 	if err := json.Unmarshal(initialized, &agent); err != nil {
 		return nil, fmt.Errorf("initialize: %w", err)
@@ -107,7 +112,7 @@ func (s *session) initialize(
 		return nil, fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
 			agent.ProtocolVersion, protocolVersion)
 	}
-	s.names.setProject(s.cwd, initialized, s.agent)
+	s.agent = cmp.Or(agent.Info.Title, agent.Info.Name, s.agent)
 	return initialized, nil
 }
 
@@ -153,7 +158,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	}
 	s.id = created.SessionID
 	s.notOpened = s.manager.OpenSession(s.id, s.options())
-	s.names.add(s.id)
+	s.nameSession(s.id)
 }
 
 // options returns the options of the session, and of the agent's MCP sessions.
@@ -161,6 +166,16 @@ func (s *session) options() *acpterm.SessionOptions {
 	return &acpterm.SessionOptions{
 		Commands: acpterm.CommandOptions{Dir: s.cwd},
 		Roots:    s.roots,
+	}
+}
+
+// nameSession names the session, or an MCP session of the agent, on the page: by the project's directory, which may be a
+// remote one, and the agent. The page keeps all names, so many sessions have none.
+func (s *session) nameSession(id acpterm.SessionID) {
+	const mostNamed, mostBytes = 100, 200
+	if s.named.Add(1) <= mostNamed {
+		name := path.Base(filepath.ToSlash(s.cwd)) + " (" + s.agent + ")"
+		s.page.nameSession(id, display.Visible(name, mostBytes))
 	}
 }
 
@@ -279,10 +294,6 @@ func (s *session) update(params json.RawMessage) error {
 		s.screen.print("> ", block.Text)
 	case "tool_call", "tool_call_update":
 		s.showToolCall(update.toolCallUpdate)
-	case "session_info_update":
-		if err := s.names.setTitle(params); err != nil {
-			return invalidParams(err)
-		}
 	}
 	return nil
 }

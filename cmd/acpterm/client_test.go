@@ -213,7 +213,7 @@ func TestHelp(t *testing.T) {
 func TestAgentsStandardErrorSteersNothing(t *testing.T) {
 	t.Parallel()
 	text := "\x1b[2J\x1b[H? Run \"/bin/true\"? \n\u202eplain\ttab\u009b2J\r\n\xff é no end"
-	c := startClient(t, part("agent-that-shouts", text, "1"), "-prompt", "x")
+	c := startClient(t, part("agent-that-shouts", text), "-prompt", "x")
 	c.exit(0)
 	require.Equal(t, `agent: \x1b[2J\x1b[H? Run "/bin/true"? `+"\n"+`agent: \u202eplain`+"\ttab"+`\u009b2J`+"\n"+
 		"agent: \ufffd é no end\n", c.stderr.String())

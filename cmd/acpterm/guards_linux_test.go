@@ -10,11 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -52,31 +50,6 @@ func TestSandbox(t *testing.T) {
 	}
 	require.Regexp(t, `\| \S*bwrap `, out) // there are some
 	require.Len(t, readRecords(t, audit), 2)
-}
-
-// On a disk with no room for the decision, the command does not run. The disk is a file system of one page in memory,
-// which bwrap mounts for the client.
-func TestAuditOnAFullDisk(t *testing.T) {
-	t.Parallel()
-	needBubblewrap(t)
-	dir, root := t.TempDir(), t.TempDir()
-	long := createParams("s", part("print", strings.Repeat("x", os.Getpagesize()))...)
-	c := startClientIn(t, []string{"bwrap", "--dev-bind", "/", "/", "--size", fmt.Sprint(os.Getpagesize()), "--tmpfs", dir},
-		trying(t, createParams("s", part("print", "short")...), long, createParams("s", part("print", "again")...)),
-		"-root", root, "-audit", filepath.Join(dir, "audit.json"), "-prompt", "x")
-	c.exit(1)
-	out := c.stdout.String()
-	require.Contains(t, out, `terminal/create: "short\n" exit code 0`)
-	require.Equal(t, 2, strings.Count(out, "terminal/create: -32603 acpterm: create: the decision cannot be recorded"))
-	require.Equal(t, 2, strings.Count(out, "no space left on device"))
-	require.NotContains(t, out, "audit.json")
-	require.NotContains(t, out, "again")
-	require.Contains(t, c.stderr.String(), "acpterm: -audit: ")
-}
-
-// startClientIn starts the client by a program that takes its command line.
-func startClientIn(t *testing.T, program, agent []string, flags ...string) *client {
-	return startCommand(t, nil, nil, append(program, clientCommand(agent, flags...)...))
 }
 
 func TestSandboxNetwork(t *testing.T) {
@@ -221,22 +194,6 @@ func TestAsk(t *testing.T) {
 	}, approvals)
 }
 
-func TestAgentWithdrawsAQuestion(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "go-on")
-	agent := part("agent-that-changes-its-mind", file, encode(t, createParams("s", "go", "env")), encode(t, createParams("s", "go", "version")))
-	c, console := startOnConsole(t, agent, "-ask", "-prompt", "x")
-	console.await(t, `(?s)"env"\r\n.*never: $`)
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	console.await(t, `Enter shows it: $`)
-	console.typeLine(t, "")
-	console.await(t, `(?s)"version"\r\n.*never: $`)
-	console.typeLine(t, "y")
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), "0: jsonrpc2: code -32800 ")
-	require.Contains(t, c.stdout.String(), "1: <nil>\n")
-}
-
 // The agent waits for an answer to its create; an interrupt is one.
 func TestInterruptEndsAQuestion(t *testing.T) {
 	t.Parallel()
@@ -247,63 +204,6 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	c.exit(exitInterrupted)
 	console.await(t, `need not be answered any more\.`)
 	require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
-}
-
-// What an agent writes to standard error while the person is asked comes later, and not all of it if it is too much. It
-// does not hold up the agent.
-func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	goOn, done := filepath.Join(dir, "go-on"), filepath.Join(dir, "done")
-	line := "\x1b[2J? Run it? " + strings.Repeat("x", 1000) + "\n"
-	agent := part("agent-that-shouts", line, "3000", encode(t, createParams("s", "go", "version")), goOn, done)
-	c, console := startOnConsole(t, agent, "-ask", "-prompt", "x")
-	console.await(t, `never: $`)
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(done); err == nil {
-			break
-		}
-		require.True(t, time.Now().Before(deadline), "the agent is held up")
-	}
-	require.Empty(t, c.stderr.String())
-	console.typeLine(t, "y")
-	c.exit(0)
-	require.True(t, strings.HasPrefix(c.stderr.String(), `agent: \x1b[2J? Run it? xxx`))
-	const waiting = 1 << 20 // as much may wait in the library, and be printed after the answer
-	require.Less(t, len(c.stderr.String()), mostHeld+waiting+100_000)
-	require.Regexp(t, `! \d+ bytes more came while you were asked|dropped lines of an agent's standard error`,
-		c.stdout.String()+c.stderr.String())
-}
-
-// The user is asked about the commands of tools as about the others, and the answers are remembered.
-func TestAskAboutTheCommandsOfTools(t *testing.T) {
-	t.Parallel()
-	for _, transport := range transports {
-		t.Run(transport, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "audit.json")
-			environ, version := `run {"command":"go","args":["env","GOOS"]}`, `run {"command":"go","args":["version"]}`
-			agent := usingTools(transport, environ, environ, version)
-			c, console := startOnConsole(t, agent, "-mcp", "-ask", "-audit", file, "-prompt", "x")
-			console.await(t, `(?s)arguments  "env" "GOOS"\r\n.*never: $`)
-			console.typeLine(t, "s")
-			console.await(t, `(?s)arguments  "version"\r\n.*never: $`)
-			console.typeLine(t, "n")
-			c.exit(0)
-			require.Equal(t, 2, strings.Count(console.String(), "The agent wants to run"))
-			out := c.stdout.String()
-			require.Len(t, regexp.MustCompile(`= exit.* 0\b`).FindAllString(out, -1), 2)
-			require.Contains(t, out, `! denied "go version": `)
-			require.Regexp(t, `> error true: ".*it was not approved`, out)
-			var approvals []string
-			for _, r := range readRecords(t, file) {
-				if r.Msg == "decision" {
-					approvals = append(approvals, r.Verdict+" "+r.Approval)
-				}
-			}
-			require.Equal(t, []string{"allow allow_session", "allow allow_session", "deny reject_once"}, approvals)
-		})
-	}
 }
 
 // An interrupt ends the question, and the agent's call.

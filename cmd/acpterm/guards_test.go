@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -190,51 +189,6 @@ func readRecords(t *testing.T, file string) (records []record) {
 		records = append(records, r)
 	}
 	return records
-}
-
-func TestAudit(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "audit.json")
-	secret := createParams("s", "go", "version")
-	secret.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t"}}
-	for range 2 { // the second adds to what the first has left
-		c := startClient(t, trying(t, secret, createParams("s", "go", "env")),
-			"-allow", "go version", "-variable", "TOKEN", "-audit", file, "-prompt", "x")
-		c.exit(0)
-	}
-	require.NoError(t, os.Chmod(file, 0o644))
-	c := startClient(t, exampleAgent(), "-timeout", "1s", "-audit", file, "-prompt", line("sleep"))
-	c.exit(0)
-
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.NotContains(t, string(text), "s3cr3t")
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(file)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), info.Mode())
-	}
-	records := readRecords(t, file)
-	require.Len(t, records, 8)
-	for _, three := range [][]record{records[0:3], records[3:6]} {
-		allowed := three[0]
-		require.Equal(t, []string{"INFO", "decision", "s", "allow"},
-			[]string{allowed.Level, allowed.Msg, allowed.Session, allowed.Verdict})
-		require.Equal(t, []string{"go", "version"}, allowed.Args)
-		require.Equal(t, []string{"TOKEN"}, allowed.Variables)
-		// The end of one command and the decision on the next have no order.
-		denied, ended := three[1], three[2]
-		if denied.Msg == "end" {
-			denied, ended = ended, denied
-		}
-		require.Equal(t, []string{"WARN", "decision", "deny", "default", "no rule allows this"},
-			[]string{denied.Level, denied.Msg, denied.Verdict, denied.Rule, denied.Reason})
-		require.Equal(t, []string{"INFO", "end", "finished"}, []string{ended.Level, ended.Msg, ended.EndedBy})
-		require.Equal(t, 0, *ended.ExitCode)
-		require.Positive(t, ended.PID)
-	}
-	require.Equal(t, []string{"decision", "allow", "end", "timed_out"},
-		[]string{records[6].Msg, records[6].Verdict, records[7].Msg, records[7].EndedBy})
 }
 
 func TestGuardsThatCannotBeHad(t *testing.T) {

@@ -6,14 +6,11 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -45,46 +42,6 @@ func TestSecondInterruptLeavesTheCommandsOfTools(t *testing.T) {
 			requireGone(t, command)
 			require.Contains(t, c.stderr.String(), "left: interrupt")
 		})
-	}
-}
-
-// The output is not read, so the start of the second command cannot be printed. An interrupt leaves all the same, and
-// no file of the relay is left.
-func TestInterruptWhenTheOutputOfToolsIsNotRead(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	started := filepath.Join(t.TempDir(), "started")
-	unread, stdout, err := os.Pipe()
-	require.NoError(t, err)
-	defer unread.Close()
-	flood := runPart(t, nil, "write", strings.Repeat("x", 100_000))
-	command := clientCommand(usingTools("stdio", flood, "touch "+started, flood), "-mcp", "-prompt", "x")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdout = stdout
-	require.NoError(t, cmd.Start())
-	stdout.Close()
-	awaitMade(t, started)
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		cmd.Wait()
-	}()
-	for interrupts := time.NewTicker(10 * time.Millisecond); ; <-interrupts.C {
-		cmd.Process.Signal(os.Interrupt)
-		select {
-		case <-ended:
-			require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
-			files, err = os.ReadDir(dir)
-			require.NoError(t, err)
-			require.Empty(t, files)
-			return
-		default:
-		}
 	}
 }
 

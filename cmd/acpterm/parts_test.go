@@ -40,12 +40,11 @@ var parts = map[string]func(args []string){
 	"agent-that-tries":            func(args []string) { play(try(args)) },
 	"agent-that-waits":            func(args []string) { play(wait(args[0], try(args[1:]))) },
 	"agent-that-cannot-wait":      createBeforePrompt,
-	"agent-that-changes-its-mind": func(args []string) { play(withdraw(args)) },
 	"agent-that-counts-from-zero": countFromZero,
 	"agent-that-is-newer":         func([]string) { serve(2, nil) },
 	"agent-that-stops-listening":  stopListening,
 	"agent-that-disguises":        func([]string) { play(disguise) },
-	"agent-that-shouts":           func(args []string) { play(shout(args)) },
+	"agent-that-shouts":           func(args []string) { play(shout(args[0])) },
 	"agent-that-prints":           func(args []string) { play(printLines(args)) },
 	"agent-that-runs-it-itself":   func(args []string) { play(sendUpdates(args)) },
 }
@@ -307,48 +306,10 @@ func wait(file string, turn script) script {
 	}
 }
 
-// withdraw asks for commands, FILE PARAMS..., cancels the first when the file is there, and says how each is answered.
-func withdraw(args []string) script {
-	return func(a *scripted) string {
-		var answers []func()
-		for i, params := range args[1:] {
-			id := jsonrpc2.ID{Str: fmt.Sprint("request ", i), IsString: true}
-			waiting, err := a.conn.DispatchCall(context.Background(), acpterm.MethodCreate, json.RawMessage(params), jsonrpc2.PickID(id))
-			if err != nil {
-				panic(err)
-			}
-			if i == 0 {
-				awaitFile(args[0])
-				a.conn.Notify(context.Background(), "$/cancel_request", map[string]any{"requestId": id})
-			}
-			answers = append(answers, func() { a.say(fmt.Sprintf("%d: %v\n", i, waiting.Wait(context.Background(), nil))) })
-		}
-		for _, answer := range answers {
-			answer()
-		}
-		return "end_turn"
-	}
-}
-
-// shout writes a text to standard error, so often. With PARAMS, GO-ON and DONE it first asks for a command, writes when
-// the file GO-ON is there, makes the file DONE, and waits for the answer.
-func shout(args []string) script {
-	return func(a *scripted) string {
-		times, _ := strconv.Atoi(args[1])
-		answer := func() {}
-		if len(args) > 2 {
-			answer = a.dispatch(acpterm.MethodCreate, json.RawMessage(args[2]))
-			awaitFile(args[3])
-		}
-		if _, err := os.Stderr.WriteString(strings.Repeat(args[0], times)); err != nil {
-			panic(err)
-		}
-		if len(args) > 2 {
-			if err := os.WriteFile(args[4], nil, 0o600); err != nil {
-				panic(err)
-			}
-		}
-		answer()
+// shout writes a text to standard error.
+func shout(text string) script {
+	return func(*scripted) string {
+		os.Stderr.WriteString(text)
 		return "end_turn"
 	}
 }

@@ -58,13 +58,6 @@ func TestPTYInAPipe(t *testing.T) {
 	require.Contains(t, c.stdout.String(), "\n[1] = exited 0 in ")
 }
 
-func TestPTYOfAnotherMachine(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, exampleAgent(), "-pty", "-runner", "sh", "-prompt", "x")
-	c.exit(exitUsage)
-	require.Contains(t, c.stderr.String(), "-pty: cannot be used with -runner")
-}
-
 // Whatever a command prints, its lines are harmless.
 func FuzzPTY(f *testing.F) {
 	f.Add("\x1b[31mab\r\x1b[Kc日\b\n\t\x1b[2D\x1b[?1049h\x1b[5;2r\x1b[3A\x1bM\x1bc\x1b[2J\x1b[3J\x1b(0\x1b[6n")

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -113,34 +112,6 @@ func TestNothingOutlivesTheClient(t *testing.T) {
 	requireGone(t, c.stdout.await(t, `\| command (\d+)\n`))
 }
 
-// The agent is a shell's child, so that the group has two.
-func TestGroupEnds(t *testing.T) {
-	t.Parallel()
-	agent := []string{"/bin/sh", "-c", `"$0" "$@"; exit 5`}
-	c := startClient(t, append(agent, part("agent-that-stays")...), "-prompt", "x")
-	c.exit(0)
-}
-
-// An agent's end is noticed though something holds its output, in its group or out of it; Linux finds that, too.
-func TestAgentDiesAndLeavesItsOutputOpen(t *testing.T) {
-	t.Parallel()
-	for _, where := range []string{"in the group", "out of the group"} {
-		t.Run(where, func(t *testing.T) {
-			c := startClient(t, part("agent-that-leaves-a-holder", where), "-prompt", "x")
-			holder := c.stderr.await(t, `holder (\d+)\n`)
-			c.exit(exitAgentGone)
-			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit code 3")
-			if where == "in the group" || runtime.GOOS == "linux" {
-				requireGone(t, holder)
-				return
-			}
-			pid, err := strconv.Atoi(holder)
-			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		})
-	}
-}
-
 func init() {
 	parts["agent-that-shouts-and-ends"] = func(args []string) {
 		play(func(*scripted) string {
@@ -149,19 +120,6 @@ func init() {
 			os.Rename(args[0]+".part", args[0])
 			return "end_turn"
 		})
-	}
-	parts["agent-that-leaves-a-holder"] = func(args []string) {
-		holder := exec.Command("sleep", "1000")
-		holder.Stdout = os.Stdout
-		if args[0] != "in the group" {
-			syscall.CloseOnExec(3) // else the test would wait for its end
-			holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		}
-		if err := holder.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(os.Stderr, "holder", holder.Process.Pid)
-		os.Exit(3)
 	}
 }
 

@@ -172,14 +172,6 @@ func TestSignInIsInterrupted(t *testing.T) {
 	}
 }
 
-// An interrupt that is typed during the question is one for the client.
-func TestSignInIsInterruptedByAKey(t *testing.T) {
-	agent, _ := guarded(t)
-	d := takeSeat(t, agent, "-prompt", "x")
-	d.await("? Sign in? ", "\x03")
-	d.exit(exitInterrupted)
-}
-
 // The program's terminal has the size of the person's, and follows it.
 func TestSignInFollowsTheSize(t *testing.T) {
 	d := takeSeat(t, part("agent-that-wants-sign-in"), "-prompt", "x")

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -180,7 +179,6 @@ fail  rpc.messages: the client writes nothing but messages
       protocol: Transports, .*
       expected: a message of JSON-RPC on each line
       found:    there is the line "client: a terminal is created\\n"
-      command:  \S+ -as-command
       sent:     terminal/create .*
 protocol: 1 passed, 1 failed
 beyond:   0 passed, 0 failed
@@ -200,29 +198,6 @@ func TestReportOfAHostileClient(t *testing.T) {
 	require.NoError(t, r.writeText(&text, true))
 	require.Equal(t, 6, strings.Count(text.String(), display.Visible(hostile, 0)), "%s", &text)
 	require.NotContains(t, text.String(), "\x1b")
-}
-
-// The report shows each command as a line that does the same without the client.
-func TestCommandsOfReport(t *testing.T) {
-	t.Parallel()
-	status, out, _ := runKit(t, "shows standard error last", "-timeout", "1m", "-run", "output.order")
-	require.Equal(t, exitFailed, status)
-	require.NotRegexp(t, "[0-9a-f]{30}", out)
-	line := regexp.MustCompile("(?m)^      command:  (.*)$").FindStringSubmatch(out)
-	require.Len(t, line, 2, out)
-	words := strings.Fields(line[1])
-	printed, err := exec.Command(words[0], words[1:]...).CombinedOutput()
-	require.NoError(t, err, line[1])
-	require.Equal(t, strings.Repeat("out\nerr\n", 20), string(printed))
-
-	want := regexp.MustCompile(`(?m)^      command:  \S+ -as-command spawn \{ deaf stay \} stay$`)
-	withTime(t, brief(), "1m", func(timeout string) error {
-		status, out, _ := runKit(t, "kills one process", "-timeout", timeout, "-run", "kill.tree")
-		if status != exitFailed || !want.MatchString(out) {
-			return fmt.Errorf("exit status %d, with the report %s", status, out)
-		}
-		return nil
-	})
 }
 
 // Failures other than findings about a client have an exit status other than 1.

@@ -123,9 +123,6 @@ func (r result) write(b *strings.Builder) {
 	part(string(r.Level), r.Source)
 	part("expected", r.Expected)
 	part("found", r.Reason)
-	for _, line := range r.Commands {
-		part("command", line)
-	}
 	for _, e := range r.Exchanges {
 		part("sent", e.Sent)
 		part("came", e.Came)

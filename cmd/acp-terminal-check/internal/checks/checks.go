@@ -97,13 +97,12 @@ const (
 )
 
 // Result describes the outcome of a check. If it did not pass, Reason says why, Expected describes the right answer,
-// Commands are the client's commands as lines for a shell, and Exchanges are the last messages.
+// and Exchanges are the first message and the last ones.
 type Result struct {
 	ID        string     `json:"id"`
 	Outcome   Outcome    `json:"outcome"`
 	Reason    string     `json:"reason,omitempty"`
 	Expected  string     `json:"expected,omitempty"`
-	Commands  []string   `json:"commands,omitempty"`
 	Exchanges []Exchange `json:"exchanges,omitempty"`
 
 	timedOut bool // something was too late
@@ -116,9 +115,8 @@ type Exchange struct {
 }
 
 // shortened returns a readable text, with the middle of a long one omitted.
-func shortened(text string) string { return shortenedTo(600, text) }
-
-func shortenedTo(most int, text string) string {
+func shortened(text string) string {
+	const most = 600
 	if len(text) <= most {
 		return text
 	}

@@ -98,7 +98,6 @@ func createArgs(t *T) {
 
 func createUnknown(t *T) {
 	params := rpc.Object{"sessionId": t.Session, "command": t.path("no-such-program"), "args": []string{"x"}}
-	t.notes(params)
 	p := t.send("terminal/create", params)
 	if t.answer(p).Error != nil {
 		return

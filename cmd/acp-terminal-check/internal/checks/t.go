@@ -42,7 +42,6 @@ type T struct {
 	name      string
 	deadline  <-chan time.Time
 	terminals []string
-	commands  []string // of its terminals, as lines for a shell
 	sent      []*pending
 }
 
@@ -64,8 +63,11 @@ func (t *T) end(outcome Outcome, reason, expected string) {
 }
 
 func (t *T) found(outcome Outcome, reason, expected string) Result {
-	r := Result{ID: t.name, Outcome: outcome, Reason: reason, Expected: expected, Commands: t.commands}
-	for _, p := range t.sent[max(0, len(t.sent)-3):] {
+	r := Result{ID: t.name, Outcome: outcome, Reason: reason, Expected: expected}
+	for i, p := range t.sent {
+		if i > 0 && i < len(t.sent)-3 {
+			continue
+		}
 		e := Exchange{Sent: shortened(p.text), Came: "no answer"}
 		if p.came != nil {
 			e.Came = shortened(strings.TrimSpace(string(p.came.Line)))

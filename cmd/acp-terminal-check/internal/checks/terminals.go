@@ -31,7 +31,6 @@ func without(params rpc.Object, name string) rpc.Object {
 // create creates a terminal, which is released after the check.
 func (t *T) create(params rpc.Object) (id string) {
 	var created struct{ TerminalID *string }
-	t.notes(params)
 	t.result(t.send("terminal/create", params), &created)
 	t.want(created.TerminalID != nil && *created.TerminalID != "", "a terminalId that is a string and not empty",
 		"there is no terminalId")
@@ -39,19 +38,8 @@ func (t *T) create(params rpc.Object) (id string) {
 	return *created.TerminalID
 }
 
-// notes keeps a command for the report. The first few are enough.
-func (t *T) notes(params rpc.Object) {
-	const most = 3
-	program, ok := params["command"].(string)
-	args, _ := params["args"].([]string)
-	if ok && len(t.commands) < most {
-		t.commands = append(t.commands, shortenedTo(2000, child.Line(program, args)))
-	}
-}
-
 // noTerminal sends a create that must be refused. If it succeeds anyway, the terminal is released.
 func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
-	t.notes(params)
 	p := t.send("terminal/create", params)
 	var created struct{ TerminalID string }
 	if a := t.answer(p); json.Unmarshal(a.Result, &created) == nil && created.TerminalID != "" {

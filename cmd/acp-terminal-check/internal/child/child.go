@@ -88,9 +88,6 @@ func verbs() map[string]func(string) {
 		"lock": func(path string) { hold(path) },
 		// await: waits for a file.
 		"await": func(path string) { await(path) },
-		// stay waits for the end of the process, and pause for a second. Line shows them instead of await.
-		"stay":  func(string) { time.Sleep(longest) },
-		"pause": func(string) { time.Sleep(time.Second) },
 		// touch: creates a file.
 		"touch": func(path string) { os.WriteFile(path, nil, 0o600) },
 		// deaf: makes the process ignore requests to end.

@@ -2,11 +2,10 @@
 
 package child
 
-// Locks of files, signals and lines for a shell on Unix.
+// Locks of files, and signals, on Unix.
 
 import (
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,12 +22,4 @@ func tryLock(file *os.File) bool {
 func endBySignal() {
 	syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	time.Sleep(longest) // until it arrives
-}
-
-// shellWord quotes a word that the shell would otherwise interpret.
-func shellWord(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$`*?[]();&|<>~#!%") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

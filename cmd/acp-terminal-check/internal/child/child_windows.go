@@ -4,7 +4,6 @@ package child
 
 import (
 	"os"
-	"strings"
 
 	"golang.org/x/sys/windows"
 )
@@ -18,11 +17,3 @@ func tryLock(file *os.File) bool {
 }
 
 func endBySignal() {}
-
-// shellWord quotes a word with blanks. Steps do not contain quotes.
-func shellWord(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t") {
-		return word
-	}
-	return `"` + word + `"`
-}

@@ -1,11 +1,10 @@
 package child
 
-// The steps as text: bytes in an argument, and a whole command as a line for a shell.
+// The text of a step: bytes in an argument.
 
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -47,22 +46,4 @@ func Written(step string) (text string, ok bool) {
 		return "", false
 	}
 	return string(decoded(argument)), true
-}
-
-// Line returns a command of the client as a line for a shell, without the locks, and with stay and pause instead of
-// files created by the kit.
-func Line(program string, args []string) string {
-	words := []string{shellWord(program)}
-	for _, arg := range args {
-		switch verb, file, _ := strings.Cut(arg, "="); {
-		case verb == "lock":
-		case verb == "await" && filepath.Ext(file) == ".stop":
-			words = append(words, "stay")
-		case verb == "await":
-			words = append(words, "pause")
-		default:
-			words = append(words, shellWord(arg))
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -18,21 +18,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 var programs = []string{"jsonrpc2", "acpsdk", "jrpc2"}
 
-const manyMessages = 1000 // the SDK ends a connection on which 1024 wait
-
-var (
-	longMessage = strings.Repeat("0123456789abcdef", 1<<16-1)
-	rawIDs      = []string{`-1`, `1.5`, `0`, `99999999999999999999`, `"a b"`}
-)
-
 // agents are what the test binary is with an argument.
-var agents = map[string]func(){"agent": serveTestAgent, "raw agent": serveRawAgent, "SDK agent": serveSDKAgent}
+var agents = map[string]func(){"agent": serveTestAgent, "SDK agent": serveSDKAgent}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
@@ -158,39 +152,6 @@ func TestSDKAgent(t *testing.T) {
 	}
 }
 
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	dir := build(t)
-	var many strings.Builder
-	for i := range manyMessages {
-		fmt.Fprintln(&many, i)
-	}
-	for prompt, said := range map[string]string{
-		"kill while a wait is pending": "killed\nwaited: {\"endedBy\":\"killed\"}\n",
-		"say much":                     many.String() + longMessage + "\n",
-		"print what is no message":     strings.Repeat("-32002 terminal_not_found term_x\n", 4),
-		"name a terminal that is not":  strings.Repeat("-32002 terminal_not_found term_x\n", 4),
-		"cancel waits":                 strings.Repeat("-32800 cancelled\n", 100) + "it runs on: true\n",
-		"send malformed params": "-32602 invalid_params command\n" +
-			"-32602 invalid_params cwd\n" +
-			"-32602 invalid_params terminalId\n" +
-			"-32602 invalid_params params\n" +
-			"-32602 invalid_params params\n",
-	} {
-		for _, program := range programs {
-			if program == "acpsdk" && prompt == "send malformed params" {
-				continue // the SDK refuses them itself, without what is asked for here
-			}
-			t.Run(program+" "+prompt, func(t *testing.T) {
-				got, err := play(t, dir+program, prompt, os.Args[0], "agent")
-				require.NoError(t, err)
-				require.Equal(t, said+"end_turn\n", got)
-			})
-		}
-	}
-}
-
-// A command's output is shown, and is what the agent gets.
 // The reasons and errors of an agent are printed so that they cannot steer the user's terminal.
 func TestTextsThatSteerTheTerminal(t *testing.T) {
 	t.Parallel()
@@ -202,28 +163,6 @@ func TestTextsThatSteerTheTerminal(t *testing.T) {
 		_, err = play(t, dir+program, "fail with an escape sequence", os.Args[0], "agent")
 		require.ErrorContains(t, err, `[2J\r`, program)
 		require.NotContains(t, err.Error(), "\x1b", program)
-	}
-}
-
-func TestMuchOutput(t *testing.T) {
-	t.Parallel()
-	dir := build(t)
-	for _, program := range programs {
-		got, err := play(t, dir+program, "read much", os.Args[0], "agent")
-		require.NoError(t, err, program)
-		require.Equal(t, len(longMessage)+len("true false\nend_turn\n"), len(got), program)
-		require.True(t, strings.HasSuffix(got, "end_turn\n"), program)
-	}
-}
-
-// Answers have the id that the request came with.
-func TestIDs(t *testing.T) {
-	t.Parallel()
-	dir := build(t)
-	for _, program := range []string{"jsonrpc2", "jrpc2"} { // the SDK takes no such ids
-		got, err := play(t, dir+program, "", os.Args[0], "raw agent")
-		require.NoError(t, err, program)
-		require.Equal(t, strings.Join(rawIDs, "\n")+"\nend_turn\n", got, program)
 	}
 }
 

@@ -111,9 +111,9 @@ func goOnWhenCancelled(a *scripted) string {
 }
 
 func TestALineGoesOnAfterTheClientsOwn(t *testing.T) {
-	d := takeSeat(t, part("agent-that-goes-on"), "-prompt", "x")
-	d.await("go ahead", "")
-	require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGINT))
+	d := openWindow(t, 200, 30, nil, part("agent-that-goes-on"), "-prompt", "x")
+	d.answer("go ahead", "")
+	require.NoError(t, syscall.Kill(d.PID(), syscall.SIGINT))
 	d.exit(exitInterrupted)
 	require.Regexp(t, `^> go ahead\n(acpterm: cancelling.*\n> |> )\[1\] = exited 0 in 1 ms\n`,
 		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\n> "+fakes[0], 1))
@@ -146,19 +146,19 @@ func TestSignInShowsVariables(t *testing.T) {
 	preload := map[string]string{"LD_PRELOAD": "/tmp/x.so"}
 	agent, goOn := offering(t, method("bad", preload), method("good", map[string]string{"LANG": "C"}, "two words"))
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	d := takeSeat(t, agent, "-prompt", "x")
-	d.await(`-  "bad 1 runs": ""`, "")
-	d.await(`variables  "LD_PRELOAD"="/tmp/x.so"`, "")
-	d.await(`refused    it sets what no -variable allows: "LD_PRELOAD"`, "")
-	d.await(`1  "good 1 runs"`, "")
-	d.await(`"two words" "--sign-in"`, "")
-	d.await(`variables  "LANG"="C"`, "")
-	d.await("? Sign in? y yes, n no: ", "n\n")
+	d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
+	d.answer(`-  "bad 1 runs": ""`, "")
+	d.answer(`variables  "LD_PRELOAD"="/tmp/x.so"`, "")
+	d.answer(`refused    it sets what no -variable allows: "LD_PRELOAD"`, "")
+	d.answer(`1  "good 1 runs"`, "")
+	d.answer(`"two words" "--sign-in"`, "")
+	d.answer(`variables  "LANG"="C"`, "")
+	d.answer("? Sign in? y yes, n no: ", "n\n")
 	d.exit(exitNotSignedIn)
 
 	agent, goOn = offering(t, method("bad", preload))
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	d = takeSeat(t, agent, "-variable", "REGION", "-prompt", "x")
+	d = openWindow(t, 200, 30, nil, agent, "-variable", "REGION", "-prompt", "x")
 	d.exit(exitNotSignedIn)
 	require.Contains(t, d.text(), `Each way that it offers is refused: it sets what no -variable allows: "LD_PRELOAD"`)
 	require.NotContains(t, d.text(), "Sign in?")
@@ -166,10 +166,10 @@ func TestSignInShowsVariables(t *testing.T) {
 
 	agent, goOn = offering(t, method("good", map[string]string{"REGION": "new"}))
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	d = takeSeat(t, agent, "-variable", "REGION=n*", "-prompt", "x")
-	d.await(`variables  "REGION"="new"`, "")
-	d.await("? Sign in? y yes, n no: ", "y\n")
-	d.await("signing in, REGION=new", "")
+	d = openWindow(t, 200, 30, nil, agent, "-variable", "REGION=n*", "-prompt", "x")
+	d.answer(`variables  "REGION"="new"`, "")
+	d.answer("? Sign in? y yes, n no: ", "y\n")
+	d.answer("signing in, REGION=new", "")
 	d.exit(exitNotSignedIn)
 }
 
@@ -177,13 +177,13 @@ func TestSignInShowsVariables(t *testing.T) {
 func TestSignInShowsLongArguments(t *testing.T) {
 	agent, goOn := offering(t, method("long", nil, strings.Repeat("x", 5000)+"end", "more"))
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	d := takeSeat(t, agent, "-prompt", "x")
-	d.await("bytes not shown ...", "")
-	d.await("? Sign in? f full text, n no: ", "y\n")
-	d.await("? Sign in? f full text, n no: ", "f\n")
-	d.await("xend", "")
-	d.await("? Sign in? y yes, n no: ", "y\n")
-	d.await("signing in", "")
+	d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
+	d.answer("bytes not shown ...", "")
+	d.answer("? Sign in? f full text, n no: ", "y\n")
+	d.answer("? Sign in? f full text, n no: ", "f\n")
+	d.answer("xend", "")
+	d.answer("? Sign in? y yes, n no: ", "y\n")
+	d.answer("signing in", "")
 	d.exit(exitNotSignedIn)
 }
 
@@ -191,13 +191,12 @@ func TestSignInShowsLongArguments(t *testing.T) {
 func TestTypedBeforeTheSignInQuestion(t *testing.T) {
 	for _, before := range []string{"y\n", "y\ny\ny\n", "y"} {
 		agent, goOn := offering(t, method("good", nil))
-		d := takeSeat(t, agent, "-prompt", "x")
-		_, err := d.Write([]byte(before))
-		require.NoError(t, err)
-		d.await(strings.ReplaceAll(before, "\n", "\r\n"), "") // the terminal's echo: it has them
+		d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
+		d.press(before)
+		d.answer(strings.ReplaceAll(before, "\n", "\r\n"), "") // the terminal's echo: it has them
 		require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-		d.await("? Sign in? y yes, n no: ", "\n")
-		d.await("? Sign in? y yes, n no: ", "n\n")
+		d.answer("? Sign in? y yes, n no: ", "\n")
+		d.answer("? Sign in? y yes, n no: ", "n\n")
 		d.exit(exitNotSignedIn)
 		require.NotContains(t, d.text(), "signing in")
 	}
@@ -206,13 +205,12 @@ func TestTypedBeforeTheSignInQuestion(t *testing.T) {
 func TestTypedBeforeAQuestion(t *testing.T) {
 	goOn := filepath.Join(t.TempDir(), "go-on")
 	agent := part("agent-that-waits", goOn, acpterm.MethodCreate, encode(t, createParams("s", part("print", "ran")...)))
-	d := takeSeat(t, agent, "-ask", "-prompt", "x")
-	_, err := d.Write([]byte("y\ny\ny"))
-	require.NoError(t, err)
-	d.await("y\r\ny\r\ny", "")
+	d := openWindow(t, 200, 30, nil, agent, "-ask", "-prompt", "x")
+	d.press("y\ny\ny")
+	d.answer("y\r\ny\r\ny", "")
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
-	d.await("N never: ", "\n")
-	d.await("N never: ", "n\n")
+	d.answer("N never: ", "\n")
+	d.answer("N never: ", "n\n")
 	d.exit(exitTurnEnded)
 	require.NotContains(t, d.text(), "[1] | ran")
 }

@@ -27,6 +27,8 @@ type window struct {
 	// Used by functions passed to until and do, or after exit.
 	emulator *vt.Emulator
 	raw      strings.Builder // all that was written
+	unread   string          // what was written before at and not awaited by answer yet
+	at       int
 }
 
 // openWindow starts the client in a window. Variables are added to its environment, as NAME=VALUE.
@@ -61,23 +63,41 @@ func newEmulator(t *testing.T, columns, rows int) *vt.Emulator {
 }
 
 // rows returns the rows that have scrolled off, and those on the screen.
-func (w *window) rows() []string { return rowsOf(w.emulator) }
-
-func rowsOf(e *vt.Emulator) (rows []string) {
-	for _, line := range e.Scrollback().Lines() {
+func (w *window) rows() (rows []string) {
+	for _, line := range w.emulator.Scrollback().Lines() {
 		rows = append(rows, strings.TrimRight(line.String(), " "))
 	}
-	for row := range strings.Lines(e.String()) {
+	for row := range strings.Lines(w.emulator.String()) {
 		rows = append(rows, strings.TrimRight(row, " \n"))
 	}
 	return rows
 }
+
+// text returns the rows as one text. The client must have ended.
+func (w *window) text() string { return strings.Join(w.rows(), "\n") + "\n" }
 
 // await waits until the rows that the window shows match.
 func (w *window) await(pattern string) {
 	w.t.Helper()
 	expr := regexp.MustCompile(pattern)
 	w.until(func() bool { return expr.MatchString(w.emulator.String()) }, pattern)
+}
+
+// answer waits until a text is written, after those of earlier calls, and types keys.
+func (w *window) answer(text, keys string) {
+	w.t.Helper()
+	w.until(func() bool {
+		w.unread, w.at = w.unread+w.raw.String()[w.at:], w.raw.Len()
+		w.unread = strings.ReplaceAll(w.unread, "\r\n? "+goesOn, "") // where a row ends depends on how long paths are
+		_, after, written := strings.Cut(w.unread, text)
+		if written {
+			w.unread = after
+		}
+		return written
+	}, text)
+	if keys != "" { // otherwise the client may have ended
+		w.press(keys)
+	}
 }
 
 // until waits until the window is in a state.

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,85 +16,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/signin"
 )
-
-// seat is a terminal with the client in it.
-type seat struct {
-	*acpterm.Terminal
-	t      *testing.T
-	at     int64
-	unread string // what was shown before at and is not awaited yet
-}
-
-// takeSeat starts the client on a terminal.
-func takeSeat(t *testing.T, agent []string, flags ...string) *seat {
-	m := acptermtest.NewManager(t, nil)
-	command := clientCommand(agent, flags...)
-	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
-		SessionID: "s", Command: command[0], Args: command[1:],
-		Env: []acpterm.EnvVariable{{Name: "TERM", Value: "xterm"}},
-	}, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 200, Rows: 30, Attended: true}})
-	require.NoError(t, err)
-	d := &seat{Terminal: term, t: t}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("terminal:\n%s", d.text())
-		}
-	})
-	return d
-}
-
-// await waits for a text on the terminal, after those that were awaited before, and types something.
-func (d *seat) await(text, keys string) {
-	d.t.Helper()
-	if d.cut(text, keys) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
-	defer cancel()
-	for chunk := range d.Follow(ctx, d.at) {
-		d.at, d.unread = chunk.End, d.unread+chunk.Text
-		if d.cut(text, keys) {
-			return
-		}
-	}
-	require.Fail(d.t, "not shown", "%q in %q", text, d.unread)
-}
-
-// cut drops what is not awaited any more, if a text was shown, and types something.
-func (d *seat) cut(text, keys string) (shown bool) {
-	d.unread = strings.ReplaceAll(d.unread, "\r\n? "+goesOn, "") // where a row ends depends on how long paths are
-	_, after, shown := strings.Cut(d.unread, text)
-	if shown {
-		d.unread = after
-		fmt.Fprint(d, keys)
-	}
-	return shown
-}
-
-// text is all that was shown. It waits for the client's end.
-func (d *seat) text() string {
-	d.Kill(context.Background())
-	e := newEmulator(d.t, 200, 30)
-	for chunk := range d.Follow(context.Background(), 0) {
-		e.WriteString(chunk.Raw)
-		if chunk.End == d.OutputTotal() {
-			break
-		}
-	}
-	return strings.Join(rowsOf(e), "\n") + "\n"
-}
-
-// exit waits for the client's end and requires an exit code.
-func (d *seat) exit(code int) {
-	d.t.Helper()
-	status, err := d.Wait(d.t.Context())
-	require.NoError(d.t, err)
-	require.Equal(d.t, fmt.Sprintf("exit code %d", code), status.String())
-}
 
 // guarded is the example agent that requires a sign-in.
 func guarded(t *testing.T) (agent []string, tokens string) {
@@ -105,11 +27,11 @@ func guarded(t *testing.T) (agent []string, tokens string) {
 
 func TestSignIn(t *testing.T) {
 	agent, tokens := guarded(t)
-	d := takeSeat(t, agent, "-mcp", "-ask", "-prompt", line("print", "hello"))
-	d.await("? Sign in? y yes, n no: ", "perhaps\n")
-	d.await("? Sign in? y yes, n no: ", "y\n")
-	d.await("Password: ", "sesame\n")
-	d.await("N never: ", "y\n") // the terminal is for questions now, with lines and echo
+	d := openWindow(t, 200, 30, nil, agent, "-mcp", "-ask", "-prompt", line("print", "hello"))
+	d.answer("? Sign in? y yes, n no: ", "perhaps\n")
+	d.answer("? Sign in? y yes, n no: ", "y\n")
+	d.answer("Password: ", "sesame\n")
+	d.answer("N never: ", "y\n") // the terminal is for questions now, with lines and echo
 	d.exit(exitTurnEnded)
 	require.FileExists(t, tokens)
 	text := d.text()
@@ -119,15 +41,15 @@ func TestSignIn(t *testing.T) {
 	require.Contains(t, text, "[1] | hello\n")
 	require.NotContains(t, text[strings.Index(text, "Password:\n"):], "sesame")
 
-	d = takeSeat(t, agent, "-prompt", line("print", "again")) // and once is enough
+	d = openWindow(t, 200, 30, nil, agent, "-prompt", line("print", "again")) // and once is enough
 	d.exit(exitTurnEnded)
 	require.NotContains(t, d.text(), "Sign in?")
 }
 
 func TestSignInIsRefused(t *testing.T) {
 	agent, tokens := guarded(t)
-	d := takeSeat(t, agent, "-prompt", "x")
-	d.await("? Sign in? ", "n\n")
+	d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
+	d.answer("? Sign in? ", "n\n")
 	d.exit(exitNotSignedIn)
 	require.Contains(t, d.text(), `"Authentication required" (code -32000): you did not want to`+"\n")
 	require.NoFileExists(t, tokens)
@@ -140,15 +62,9 @@ func TestSignInFails(t *testing.T) {
 		return slices.Concat([]string{"/bin/sh", "-c", `stty -a >&2; "$0" "$@"; code=$?; stty -a >&2; exit $code`},
 			clientCommand(agent, "-prompt", "x"))
 	}
-	m := acptermtest.NewManager(t, nil)
-	command := shell(agent)
-	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
-		SessionID: "s", Command: command[0], Args: command[1:],
-	}, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 200, Attended: true}})
-	require.NoError(t, err)
-	d := &seat{Terminal: term, t: t}
-	d.await("? Sign in? ", "y\n")
-	d.await("Password: ", "guess\n")
+	d := openWindowWith(t, 200, 30, nil, shell(agent))
+	d.answer("? Sign in? ", "y\n")
+	d.answer("Password: ", "guess\n")
 	d.exit(exitNotSignedIn)
 	text := d.text()
 	require.Contains(t, text, `sign in by "password": exit code 1`)
@@ -162,27 +78,27 @@ func TestSignInFails(t *testing.T) {
 func TestSignInIsInterrupted(t *testing.T) {
 	for _, question := range []string{"? Sign in? ", "Password: "} {
 		agent, _ := guarded(t)
-		d := takeSeat(t, agent, "-prompt", "x")
+		d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
 		if question != "? Sign in? " {
-			d.await("? Sign in? ", "y\n")
+			d.answer("? Sign in? ", "y\n")
 		}
-		d.await(question, "")
-		require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGTERM))
+		d.answer(question, "")
+		require.NoError(t, syscall.Kill(d.PID(), syscall.SIGTERM))
 		d.exit(exitInterrupted)
 	}
 }
 
 // The program's terminal has the size of the person's, and follows it.
 func TestSignInFollowsTheSize(t *testing.T) {
-	d := takeSeat(t, part("agent-that-wants-sign-in"), "-prompt", "x")
-	d.await("? Sign in? ", "1\n")
-	d.await("30 200\r\n", "")
-	require.NoError(t, d.Resize(70, 20))
-	d.await("20 70\r\n", "")
-	d.await("? Sign in? ", "1\n")
-	d.await("20 70\r\n", "")
-	require.NoError(t, d.Resize(71, 21))
-	d.await("21 71\r\n", "")
+	d := openWindow(t, 200, 30, nil, part("agent-that-wants-sign-in"), "-prompt", "x")
+	d.answer("? Sign in? ", "1\n")
+	d.answer("30 200\r\n", "")
+	d.resize(70, 20)
+	d.answer("20 70\r\n", "")
+	d.answer("? Sign in? ", "1\n")
+	d.answer("20 70\r\n", "")
+	d.resize(71, 21)
+	d.answer("21 71\r\n", "")
 	d.exit(exitNotSignedIn) // twice is enough
 }
 

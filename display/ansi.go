@@ -3,7 +3,6 @@ package display
 // Removal of escape sequences from output.
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -25,18 +24,8 @@ func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 // An ANSIStripper removes escape sequences in the same way as StripANSI, but from text that arrives in chunks, which
 // may be split anywhere. The zero value is ready to use. An ANSIStripper is not safe for concurrent use.
 type ANSIStripper struct {
-	// KeepColours preserves colours and attributes such as bold (SGR), except for blinking and concealed text. To allow
-	// callers to insert text before any line or chunk, the stripper writes its own sequences and resets them at the end
-	// of each line and chunk. Note that a command can still choose the same colour for the text and its background.
-	KeepColours bool
-
 	state ansiState
 	led   bool // the last byte was ansiLead, not yet processed
-
-	// With KeepColours:
-	parameters []byte // of the current control sequence
-	style      style  // of the following text
-	styled     bool   // the output is in this style, and needs a reset
 }
 
 // ansiState is the position of a text in a sequence.
@@ -56,11 +45,11 @@ const (
 )
 
 // Strip returns the next chunk with any escape sequences removed. If a chunk ends in the middle of a sequence, the rest
-// of the sequence is removed by the next call. Apart from preserved colours, concatenating the results is equivalent to
-// calling StripANSI with the concatenated chunks.
+// of the sequence is removed by the next call. Concatenating the results is equivalent to calling StripANSI with the
+// concatenated chunks.
 func (s *ANSIStripper) Strip(chunk string) string {
 	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
-	if isPlain && s.isText() && s.style == (style{}) {
+	if isPlain && s.isText() {
 		return chunk
 	}
 	var b strings.Builder
@@ -68,14 +57,13 @@ func (s *ANSIStripper) Strip(chunk string) string {
 	for i := 0; i < len(chunk); i++ {
 		if s.isText() { // most bytes are
 			n := plainPrefix(chunk[i:])
-			s.write(&b, chunk[i:i+n])
+			b.WriteString(chunk[i : i+n])
 			if i += n; i == len(chunk) {
 				break
 			}
 		}
 		s.next(&b, chunk[i])
 	}
-	s.reset(&b)
 	return b.String()
 }
 
@@ -90,34 +78,6 @@ func plainPrefix(text string) int {
 	return n
 }
 
-// write writes text in the current style.
-func (s *ANSIStripper) write(b *strings.Builder, text string) {
-	if s.style == (style{}) {
-		b.WriteString(text)
-		return
-	}
-	for line := range strings.Lines(text) {
-		line, ended := strings.CutSuffix(line, "\n")
-		if line != "" && !s.styled {
-			s.style.write(b)
-			s.styled = true
-		}
-		b.WriteString(line)
-		if ended {
-			s.reset(b)
-			b.WriteByte('\n')
-		}
-	}
-}
-
-// reset ends the style of the output, if it has one.
-func (s *ANSIStripper) reset(b *strings.Builder) {
-	if s.styled {
-		b.WriteString(resetStyle)
-		s.styled = false
-	}
-}
-
 // next processes a byte, and writes it if it is text.
 func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 	if s.led {
@@ -127,10 +87,10 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 			s.introduce(c - 0x40)
 			return
 		case s.state == ansiText && c >= 0xa0 && c < 0xc0:
-			s.write(b, string([]byte{ansiLead, c}))
+			b.Write([]byte{ansiLead, c})
 			return
 		case s.state == ansiText:
-			s.write(b, "\uFFFD")
+			b.WriteString("\uFFFD")
 		}
 	}
 	if c == ansiLead {
@@ -144,14 +104,14 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 	case c == esc:
 		s.state = ansiEscape
 	case s.state == ansiText:
-		s.write(b, string([]byte{c}))
+		b.WriteByte(c)
 	case c == 0x18 || c == 0x1a: // CAN, SUB
 		s.state = ansiText
 	case s.inString():
 		if s.state == ansiOSC && (c == '\a' || c == '\n') {
 			s.state = ansiText
 			if c == '\n' {
-				s.write(b, "\n")
+				b.WriteByte('\n')
 			}
 		}
 	default:
@@ -165,39 +125,21 @@ func (s *ANSIStripper) inString() bool { return s.state == ansiOSC || s.state ==
 func (s *ANSIStripper) inSequence(b *strings.Builder, c byte) {
 	switch {
 	case c < 0x20: // takes effect even within a sequence
-		s.write(b, string([]byte{c}))
+		b.WriteByte(c)
 	case c >= 0x80: // never part of a sequence
 		s.state = ansiText
-		s.write(b, string([]byte{c}))
+		b.WriteByte(c)
 	case s.state == ansiCSI:
-		s.inControlSequence(b, c)
+		if c >= 0x40 && c < 0x7f {
+			s.state = ansiText
+		}
 	case c >= 0x30 && c < 0x7f:
 		s.introduce(c)
 	}
 }
 
-// inControlSequence processes a byte of a CSI sequence.
-func (s *ANSIStripper) inControlSequence(b *strings.Builder, c byte) {
-	const most = 64 // longer parameters are ignored
-	switch {
-	case c < 0x40 && len(s.parameters) <= most:
-		s.parameters = append(s.parameters, c)
-	case c >= 0x40 && c < 0x7f:
-		s.state = ansiText
-		isSGR := c == 'm' && len(s.parameters) <= most && !slices.ContainsFunc(s.parameters, notSGR)
-		if s.KeepColours && isSGR {
-			s.reset(b)
-			s.style.change(string(s.parameters))
-		}
-	}
-}
-
-// notSGR reports whether the byte cannot occur in an SGR sequence: "\x1b[>4m" is something else.
-func notSGR(c byte) bool { return c < '0' || c > ';' }
-
 // introduce processes the byte after ESC, or the equivalent of a control character that stands for both.
 func (s *ANSIStripper) introduce(c byte) {
-	s.parameters = s.parameters[:0]
 	switch c {
 	case '[':
 		s.state = ansiCSI

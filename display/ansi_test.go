@@ -2,7 +2,6 @@ package display_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -101,74 +100,6 @@ func ExampleStripANSI() {
 	output := "\x1b[32mok\x1b[0m  \x1b]8;;https://example.org\x1b\\example.org\x1b]8;;\x1b\\"
 	fmt.Println(display.StripANSI(output))
 	// Output: ok  example.org
-}
-
-// Each line sets its own colours, and resets them at its end.
-func TestKeepColours(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain\n":                       "plain\n",
-		"\x1b[1;31mred\x1b[0m.":         "\x1b[1;31mred\x1b[m.",
-		"\x1b[31m":                      "",
-		"a\x1b[32mb\nc\n\nd\x1b[me\n":   "a\x1b[32mb\x1b[m\n\x1b[32mc\x1b[m\n\n\x1b[32md\x1b[me\n",
-		"\x1b[1mb\x1b[4mu\x1b[22mn":     "\x1b[1mb\x1b[m\x1b[1;4mu\x1b[m\x1b[4mn\x1b[m",
-		"\x1b[31;44;7mx\x1b[39;27my":    "\x1b[7;31;44mx\x1b[m\x1b[44my\x1b[m",
-		"\x1b[38;5;208mx\x1b[49;0my":    "\x1b[38;5;208mx\x1b[my",
-		"\x1b[48;2;1;2;3;1mx":           "\x1b[1;48;2;1;2;3mx\x1b[m",
-		"\x1b[38:2::1:2:3;4:3mx":        "\x1b[4;38:2::1:2:3mx\x1b[m",
-		"\x1b[4m\x1b[4:0mx":             "x",
-		"\x1b[97;103mx\u009bmy":         "\x1b[97;103mx\x1b[my",
-		"\x1b[31mé©\u00a0\xc2":          "\x1b[31mé©\u00a0\x1b[m",
-		"\x1b[8;5mhidden\x1b[12mfont":   "hiddenfont",
-		"\x1b[38;1mx\x1b[38;5mx":        "xx", // invalid colours
-		"\x1b[>4;2mx\x1b[?1mx\x1b[1 mx": "xxx",
-		"\x1b[2J\x1b]0;title\a\x1b[31m\x1b[1;1Hx\x1b]52;c;eA==\a":  "\x1b[31mx\x1b[m",
-		"\x1b[" + strings.Repeat("1;", 40) + "31mx":                "x",
-		"\x1b[99999999999999999999mx\x1b[31;99999999999999999999m": "x",
-	} {
-		s := display.ANSIStripper{KeepColours: true}
-		require.Equal(t, want, s.Strip(text), "%q", text)
-	}
-	s := display.ANSIStripper{KeepColours: true}
-	require.Equal(t, "\x1b[31mre\x1b[m", s.Strip("\x1b[31mre"))
-	require.Equal(t, "\x1b[31md\x1b[m", s.Strip("d\x1b["), "the next chunk goes on in its colour")
-	require.Equal(t, "x", s.Strip("mx"))
-}
-
-// All text is kept, and no sequences except colours.
-func FuzzKeepColours(f *testing.F) {
-	for _, seed := range []string{
-		"\x1b[1;31mred\x1b[0m\nx", "\x1b[38;5;1m\x1b]0;\a", "\u009b1ma\n\u009b4:3m©", "\x1b[1\n;2mx",
-	} {
-		f.Add(seed, uint8(3))
-	}
-	colours := regexp.MustCompile(`\x1b\[[0-9;:]*m`)
-	f.Fuzz(func(t *testing.T, text string, size uint8) {
-		s := display.ANSIStripper{KeepColours: true}
-		var all string
-		for rest := text; rest != ""; {
-			n := min(int(size)%16+1, len(rest))
-			chunk := s.Strip(rest[:n])
-			rest = rest[n:]
-			for line := range strings.Lines(chunk) {
-				sequences := colours.FindAllString(line, -1)
-				require.True(t, len(sequences) == 0 || sequences[len(sequences)-1] == "\x1b[m", "%q", line)
-			}
-			all += chunk
-		}
-		plain := colours.ReplaceAllString(all, "")
-		require.NotContains(t, plain, "\x1b")
-		require.Equal(t, display.StripANSI(text), plain)
-	})
-}
-
-func ExampleANSIStripper_keepColours() {
-	s := display.ANSIStripper{KeepColours: true}
-	for line := range strings.Lines(s.Strip("\x1b[2J\x1b[31mone\ntwo\x1b[0m\n")) {
-		fmt.Printf("%q\n", line)
-	}
-	// Output:
-	// "\x1b[31mone\x1b[m\n"
-	// "\x1b[31mtwo\x1b[m\n"
 }
 
 func ExampleANSIStripper() {

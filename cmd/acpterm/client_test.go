@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
 )
 
 func TestPrompt(t *testing.T) {
@@ -243,23 +242,13 @@ func TestALongCommandIsCut(t *testing.T) {
 	require.Regexp(t, `(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`, c.stdout.String())
 }
 
-// Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
-func TestColours(t *testing.T) {
-	m := acptermtest.NewManager(t, nil)
-	name := palette()[1] + "[1] |\x1b[m "
+// Of escape sequences, nothing is shown.
+func TestEscapeSequencesOfCommands(t *testing.T) {
+	t.Parallel()
 	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
-	for colours, want := range map[bool]string{
-		true:  name + "\x1b[1;31mred\x1b[m\n" + name + "\x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
-		false: "[1] | red\n[1] | still plain no end\n",
-	} {
-		var out strings.Builder
-		s := newScreen(&out, &out, colours, func(err error) { t.Error(err) })
-		terminal, err := m.Create(t.Context(), createParams("s", part("write", text)...), nil)
-		require.NoError(t, err)
-		s.follow(terminal)
-		s.finish()
-		require.Contains(t, out.String(), want)
-	}
+	c := startClient(t, part("agent-that-looks", "write", text), "-prompt", "x")
+	c.exit(exitTurnEnded)
+	require.Contains(t, c.stdout.String(), "[1] | red\n[1] | still plain no end\n")
 }
 
 // What an agent prints by mistake is shown, and an empty line is not.

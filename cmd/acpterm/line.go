@@ -20,31 +20,14 @@ const (
 	mostSequence = 32
 )
 
-// lineEditor makes lines of output that comes in pieces. The zero value drops colours.
+// lineEditor makes lines of output that comes in pieces. The zero value is ready.
 type lineEditor struct {
 	stripper display.ANSIStripper
-	sequence string // an unfinished escape sequence
-	rest     []byte // the unfinished line, unless the command has moved the cursor in it
-	cells    []cell // the unfinished line if the command has moved the cursor in it
-	at       int    // the cursor: an index of cells
-	moved    bool   // the line is in cells
-	style    string // the colours of the next cell
-}
-
-// cell is a column of a line. The second column of a wide character has no text.
-type cell struct{ text, style string }
-
-var blank = cell{text: " "}
-
-func newLineEditor(colours bool) *lineEditor {
-	return &lineEditor{stripper: display.ANSIStripper{KeepColours: colours}}
-}
-
-func (e *lineEditor) controls() controls {
-	if e.stripper.KeepColours {
-		return keepColours
-	}
-	return dropControls
+	sequence string   // an unfinished escape sequence
+	rest     []byte   // the unfinished line, unless the command has moved the cursor in it
+	cells    []string // its columns if the command has moved the cursor in it; the second of a wide character is empty
+	at       int      // the cursor: an index of cells
+	moved    bool     // the line is in cells
 }
 
 // add adds a piece of output and returns the text to print: lines, which end with '\n', or a part of a very long line.
@@ -56,7 +39,7 @@ func (e *lineEditor) add(text string) (lines string) {
 	if e.moved || movesCursor(text) {
 		return e.overwrite(text)
 	}
-	text = harmless(e.stripper.Strip(text), e.controls())
+	text = harmless(e.stripper.Strip(text), dropControls)
 	end := strings.LastIndexByte(text, '\n') + 1
 	if end > 0 {
 		lines, e.rest = string(e.rest)+text[:end], e.rest[:0]
@@ -70,7 +53,7 @@ func (e *lineEditor) add(text string) (lines string) {
 // unfinished returns the line that the command has not ended yet.
 func (e *lineEditor) unfinished() string {
 	if e.moved {
-		return strings.TrimRight(render(e.cells), " ")
+		return strings.TrimRight(strings.Join(e.cells, ""), " ")
 	}
 	return string(e.rest)
 }
@@ -80,7 +63,7 @@ func (e *lineEditor) end() (line string) {
 	if line = e.unfinished(); line != "" {
 		line += "\n"
 	}
-	*e = *newLineEditor(e.stripper.KeepColours)
+	*e = lineEditor{}
 	return line
 }
 
@@ -168,7 +151,7 @@ func (e *lineEditor) overwrite(text string) (lines string) {
 			if n = strings.IndexAny(text, "\n\r\b\t\x1b"); n < 0 {
 				n = len(text)
 			}
-			e.put(&b, harmless(e.stripper.Strip(text[:n]), e.controls()))
+			e.put(&b, harmless(e.stripper.Strip(text[:n]), dropControls))
 		}
 		text = text[n:]
 	}
@@ -180,7 +163,7 @@ func (e *lineEditor) overwrite(text string) (lines string) {
 
 // endLine ends the line in cells.
 func (e *lineEditor) endLine(b *strings.Builder) {
-	b.WriteString(strings.TrimRight(render(e.cells), " "))
+	b.WriteString(strings.TrimRight(strings.Join(e.cells, ""), " "))
 	b.WriteByte('\n')
 	e.cells, e.at = e.cells[:0], 0
 }
@@ -207,7 +190,7 @@ func (e *lineEditor) move(parameters string, final byte) {
 			e.cells = e.cells[:min(e.at, len(e.cells))]
 		case 1:
 			for i := range e.cells[:min(e.at+1, len(e.cells))] {
-				e.cells[i] = blank
+				e.cells[i] = " "
 			}
 		case 2:
 			e.cells = e.cells[:0]
@@ -218,14 +201,6 @@ func (e *lineEditor) move(parameters string, final byte) {
 // put writes harmless text at the cursor.
 func (e *lineEditor) put(b *strings.Builder, text string) {
 	for text != "" {
-		if text[0] == '\x1b' {
-			end := strings.IndexByte(text, 'm') + 1
-			if e.style = text[:end]; e.style == noColours {
-				e.style = ""
-			}
-			text = text[end:]
-			continue
-		}
 		character, width := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		text = text[len(character):]
 		if character == "\t" { // in a line from before the cursor was moved
@@ -233,52 +208,30 @@ func (e *lineEditor) put(b *strings.Builder, text string) {
 			continue
 		}
 		if width == 0 { // it belongs to the character before
-			if before := e.at - 1; before >= 0 && before < len(e.cells) && len(e.cells[before].text) < mostSequence {
-				e.cells[before].text += character
+			if before := e.at - 1; before >= 0 && before < len(e.cells) && len(e.cells[before]) < mostSequence {
+				e.cells[before] += character
 			}
 			continue
 		}
 		if e.at+width > mostColumns {
 			e.endLine(b)
 		}
-		e.place(cell{character, e.style}, width)
+		e.place(character, width)
 	}
 }
 
 // place writes a character at the cursor. If it covers half of a wide one, the other half becomes a blank.
-func (e *lineEditor) place(c cell, width int) {
+func (e *lineEditor) place(character string, width int) {
 	for len(e.cells) < e.at+width {
-		e.cells = append(e.cells, blank)
+		e.cells = append(e.cells, " ")
 	}
-	if e.at > 0 && e.cells[e.at].text == "" {
-		e.cells[e.at-1] = blank
+	if e.at > 0 && e.cells[e.at] == "" {
+		e.cells[e.at-1] = " "
 	}
-	for i := range width {
-		e.cells[e.at+i] = cell{style: c.style}
-	}
-	e.cells[e.at] = c
+	clear(e.cells[e.at : e.at+width])
+	e.cells[e.at] = character
 	e.at += width
-	for i := e.at; i < len(e.cells) && e.cells[i].text == ""; i++ {
-		e.cells[i] = blank
+	for i := e.at; i < len(e.cells) && e.cells[i] == ""; i++ {
+		e.cells[i] = " "
 	}
-}
-
-// render returns the text of cells with their colours.
-func render(cells []cell) string {
-	var b strings.Builder
-	style := ""
-	for _, c := range cells {
-		if c.style != style {
-			if style != "" {
-				b.WriteString(noColours)
-			}
-			b.WriteString(c.style)
-			style = c.style
-		}
-		b.WriteString(c.text)
-	}
-	if style != "" {
-		b.WriteString(noColours)
-	}
-	return b.String()
 }

@@ -38,17 +38,14 @@ func TestLinesAsATerminalShowsThem(t *testing.T) {
 		"working...\r          \rok\n": "ok\n",
 		"\x1b[":                        "",
 	} {
-		require.Equal(t, want, edit(false, text), "%q", text)
-		require.Equal(t, want, edit(false, strings.Split(text, "")...), "%q in characters", text)
+		require.Equal(t, want, edit(text), "%q", text)
+		require.Equal(t, want, edit(strings.Split(text, "")...), "%q in characters", text)
 	}
-	require.Equal(t, "\x1b[31mr\x1b[mE\x1b[31md\x1b[m\n", edit(true, "\x1b[31mred\x1b[m\r\x1b[C", "E\n"))
-	require.Equal(t, "\x1b[31m日\x1b[m\n", edit(true, "x\r\x1b[31m日\n"))
-	require.Equal(t, "\x1b[32mok\x1b[m\n", edit(true, "\x1b[32mok\x1b[K\x1b[m\n"))
 }
 
 // edit returns all lines of output that comes in pieces.
-func edit(colours bool, pieces ...string) string {
-	e := newLineEditor(colours)
+func edit(pieces ...string) string {
+	e := new(lineEditor)
 	var b strings.Builder
 	for _, piece := range pieces {
 		b.WriteString(e.add(piece))
@@ -58,7 +55,7 @@ func edit(colours bool, pieces ...string) string {
 }
 
 func TestUnfinishedLine(t *testing.T) {
-	e := newLineEditor(false)
+	e := new(lineEditor)
 	require.Empty(t, e.add("Compiling"))
 	require.Equal(t, "Compiling", e.unfinished())
 	require.Empty(t, e.add("\r[#    ]"))
@@ -71,7 +68,7 @@ func TestUnfinishedLine(t *testing.T) {
 
 // Neither a line without an end nor one that is overwritten takes much memory.
 func TestLongLinesAreBounded(t *testing.T) {
-	e := newLineEditor(false)
+	e := new(lineEditor)
 	lines, all := 0, 10*mostUnfinished
 	for range all / 10 {
 		lines += len(e.add("xxxxxxxxxx"))
@@ -80,7 +77,7 @@ func TestLongLinesAreBounded(t *testing.T) {
 	require.Equal(t, all, lines+len(e.unfinished()))
 	require.LessOrEqual(t, len(e.end()), mostUnfinished+1)
 
-	e = newLineEditor(true)
+	e = new(lineEditor)
 	e.add("\r")
 	for range all / 10 {
 		e.add("\x1b[31mxx\u0301\x1b[999999999Cx日")
@@ -92,10 +89,10 @@ func TestLongLinesAreBounded(t *testing.T) {
 }
 
 func FuzzLineEditor(f *testing.F) {
-	f.Add("\x1b[31mab\r\x1b[Kc日\b\n\t\x1b[2D", uint8(3), true)
-	f.Fuzz(func(t *testing.T, text string, size uint8, colours bool) {
+	f.Add("\x1b[31mab\r\x1b[Kc日\b\n\t\x1b[2D", uint8(3))
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
-		e := newLineEditor(colours)
+		e := new(lineEditor)
 		for text != "" {
 			n := min(len(text), int(size)+1)
 			for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -103,7 +100,7 @@ func FuzzLineEditor(f *testing.F) {
 			}
 			got := e.add(text[:n]) + e.unfinished()
 			require.True(t, utf8.ValidString(got))
-			require.Equal(t, got, harmless(got, e.controls()))
+			require.Equal(t, got, harmless(got, dropControls))
 			text = text[n:]
 		}
 		e.end()

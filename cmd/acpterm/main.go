@@ -24,8 +24,7 @@
 // these lines when the command ends. The user can type into commands on the page of -view.
 //
 // The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
-// something. On a terminal, the client shows the colours of commands, but no other escape sequences. The reason why a
-// command was denied is shown after "! ".
+// something. The client shows no escape sequences of commands. The reason why a command was denied is shown after "! ".
 //
 // An agent may require the user to sign in first. The client then asks for that on the terminal, runs the agent's
 // program there, and restarts the agent.

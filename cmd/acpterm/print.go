@@ -37,7 +37,7 @@ import (
 // All methods are safe for concurrent use.
 type screen struct {
 	out, errors *column
-	colours     bool        // print the colours of commands, and the client's own
+	colours     bool        // print in colours
 	palette     []string    // the colours of commands' names
 	failed      func(error) // called if writing to out fails
 

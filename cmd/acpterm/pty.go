@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/display"
 )
 
 const (
@@ -31,17 +30,13 @@ type ptyEditor struct {
 	newest  []string                              // those that may be on the screen
 }
 
-func newPTYEditor(output func() acpterm.TerminalOutputResponse, colours bool) *ptyEditor {
-	return &ptyEditor{lineEditor: *newLineEditor(colours), output: output}
-}
-
 func (p *ptyEditor) add(text string) (lines string) {
 	text, sequence := cutSequence(p.sequence + text)
 	p.sequence = ""
 	if p.redrawn = p.redrawn || leavesLine(text); !p.redrawn {
 		lines = p.lineEditor.add(text)
 		for line := range strings.Lines(lines) {
-			p.printed, p.newest = p.printed+1, append(p.newest, display.StripANSI(strings.TrimSuffix(line, "\n")))
+			p.printed, p.newest = p.printed+1, append(p.newest, strings.TrimSuffix(line, "\n"))
 		}
 		p.newest = p.newest[max(0, len(p.newest)-mostRows):]
 	}

@@ -16,12 +16,12 @@ import (
 )
 
 // ptyOutput returns all lines that are printed of output that comes in pieces, and those printed at the end.
-func ptyOutput(colours bool, pieces ...string) (lines, end string) {
+func ptyOutput(pieces ...string) (lines, end string) {
 	s := pty.New(20, 4, math.MaxInt32, 0)
-	p := newPTYEditor(func() acpterm.TerminalOutputResponse {
+	p := &ptyEditor{output: func() acpterm.TerminalOutputResponse {
 		text, start := s.Text()
 		return acpterm.TerminalOutputResponse{Output: text, Truncated: start > 0}
-	}, colours)
+	}}
 	for _, piece := range pieces {
 		s.Write([]byte(piece))
 		lines += p.add(piece)
@@ -45,7 +45,7 @@ func TestLinesOfAPTY(t *testing.T) {
 		{[]string{"\x1b[?2004hnot moved\r\n", "12345678901234567890x"}, "not moved\n", "12345678901234567890x\n"},
 		{[]string{"日本\r\n\x1b[31mred\x1b]0;title\a\u202e\r\n", "\x1b[2J"}, "日本\nred" + `\u202e` + "\n", ""},
 	} {
-		lines, end := ptyOutput(false, test.pieces...)
+		lines, end := ptyOutput(test.pieces...)
 		require.Equal(t, []string{test.lines, test.end}, []string{lines, end}, "%q", test.pieces)
 	}
 }
@@ -64,7 +64,7 @@ func FuzzPTY(f *testing.F) {
 	f.Add("\u202e\n\x1b[A\u202e")
 	f.Fuzz(func(t *testing.T, text string) {
 		half := len(text) / 2
-		lines, end := ptyOutput(true, strings.ToValidUTF8(text[:half], "?"), strings.ToValidUTF8(text[half:], "?"))
-		require.Equal(t, lines+end, harmless(lines+end, keepColours))
+		lines, end := ptyOutput(strings.ToValidUTF8(text[:half], "?"), strings.ToValidUTF8(text[half:], "?"))
+		require.Equal(t, lines+end, harmless(lines+end, dropControls))
 	})
 }

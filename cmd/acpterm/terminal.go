@@ -102,10 +102,10 @@ func (t *shownTerminal) printCommand() {
 	t.screen.printLocked(t.screen.out, t.name+" $ ", command+"\n")
 }
 
-// printOutput prints a terminal's output until it ends, and removes escape sequences except colours.
+// printOutput prints a terminal's output until it ends, and removes escape sequences.
 func (t *shownTerminal) printOutput() {
-	var editor editor = newLineEditor(t.screen.colours)
-	pty := newPTYEditor(t.Output, t.screen.colours)
+	var editor editor = new(lineEditor)
+	pty := &ptyEditor{output: t.Output}
 	if t.HasPTY() && !t.Attached() {
 		editor = pty
 	}

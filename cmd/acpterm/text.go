@@ -21,14 +21,13 @@ type controls int
 const (
 	dropControls controls = iota
 	escapeControls
-	keepColours // drop all but ESC, which a display.ANSIStripper has left in colours only
 )
 
 // harmless returns text, which must be valid UTF-8, in a form that cannot steer the user's terminal: neither agents nor
 // commands are trusted. It escapes directional marks. It escapes or drops control characters, except line ends and
 // tabs.
 func harmless(text string, c controls) string {
-	n := plainPrefix(text, c)
+	n := plainPrefix(text)
 	if n == len(text) {
 		return text
 	}
@@ -48,7 +47,7 @@ func harmless(text string, c controls) string {
 			b.WriteRune(r)
 		}
 		text = text[size:]
-		n = plainPrefix(text, c)
+		n = plainPrefix(text)
 	}
 }
 
@@ -62,9 +61,9 @@ var mayChange = func() (all [256]bool) {
 }()
 
 // plainPrefix returns the number of bytes before the first one that may have to change.
-func plainPrefix(text string, c controls) int {
+func plainPrefix(text string) int {
 	for i := range len(text) {
-		if mayChange[text[i]] && (text[i] != '\x1b' || c != keepColours) {
+		if mayChange[text[i]] {
 			return i
 		}
 	}
@@ -171,7 +170,7 @@ func (r *rows) breakRow(next, colours, text string, column int) {
 	r.to, r.column = append(append(append(append(r.to, '\n'), next...), colours...), text...), column
 }
 
-// noColours resets the colours that a display.ANSIStripper has left.
+// noColours resets colours.
 const noColours = "\x1b[m"
 
 // columns returns the most columns that a terminal uses for a character at a column. Terminals and fonts differ, but

@@ -136,33 +136,6 @@ func TestRealConcurrentRuns(t *testing.T) {
 	require.Eventually(t, func() bool { return len(m.Terminals()) == 0 }, time.Minute, time.Millisecond)
 }
 
-// Errors of the real client keep their kinds.
-func TestRealErrors(t *testing.T) {
-	c, m := connect(t, nil)
-	_, err := c.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "no-such-program"})
-	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
-	_, err = c.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: "relative"})
-	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
-	term, err := c.Create(t.Context(), child(t, "sleep"))
-	require.NoError(t, err)
-	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
-	_, err = term.Output(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
-	require.NoError(t, term.Release(t.Context()))
-}
-
-// The client refuses a method that initialize advertised.
-func TestRealRefusal(t *testing.T) {
-	c, _ := connect(t, &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)})
-	_, err := c.Create(t.Context(), request)
-	var refused *acpterm.CapabilityError
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, &acpterm.CapabilityError{
-		Method: acpterm.MethodCreate, RequiredCapability: "clientCapabilities.terminal",
-		SupportedMethods: []string{},
-	}, refused)
-}
-
 // must returns a value, or panics if its creation failed.
 func must[T any](value T, err error) T {
 	if err != nil {

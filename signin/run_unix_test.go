@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -364,15 +363,6 @@ func TestRunInAManagersTerminal(t *testing.T) {
 	require.NotContains(t, logged.String(), password)
 }
 
-func TestRunIsStoppedInAView(t *testing.T) {
-	m := acptermtest.NewManager(t, nil)
-	cmd, _, _ := agentCommand(t)
-	err := signin.Run(soon(t), cmd, typed("wait"), nil, &signin.Options{Manager: m, Started: func(term *acpterm.Terminal) {
-		go term.Kill(context.Background())
-	}})
-	require.NotNil(t, statusOf(t, err).Signal)
-}
-
 // broken is a terminal that fails.
 type broken struct {
 	reads, writes error
@@ -430,24 +420,6 @@ func TestRunWaitsForASlowTerminal(t *testing.T) {
 	}))
 	require.Equal(t, 20_000, strings.Count(slow.String(), "flood\r\n"))
 	require.True(t, strings.HasSuffix(slow.String(), "last\r\n"))
-}
-
-// A connection can serve as the terminal.
-func TestRunOverAConnection(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	got := make(chan string)
-	go func() {
-		text, _ := io.ReadAll(theirs)
-		got <- string(text)
-	}()
-	require.NoError(t, signin.Run(soon(t), cmd, typed("flood"), ours, nil))
-	ours.Close()
-	text := <-got
-	require.Equal(t, 20_000, strings.Count(text, "flood\r\n"))
-	require.True(t, strings.HasSuffix(text, "last\r\n"))
 }
 
 func TestRunFollowsTheSize(t *testing.T) {

@@ -172,29 +172,6 @@ func TestAskRuleAsksAlthoughOthersAreAllowed(t *testing.T) {
 	require.Equal(t, 4, asked)
 }
 
-func TestSeveralFilesOfRules(t *testing.T) {
-	dir := t.TempDir()
-	arguments := []string{"-root", dir}
-	for name, text := range map[string]string{
-		"a.json": `{"rules":[{"name":"a","verdict":"deny","program":"seq","args":["9","..."]}]}`,
-		"b.json": `{"rules":[{"name":"b","verdict":"allow","program":"seq"}]}`,
-		"c.json": `{"rules":[{"name":"c","verdict":"deny","program":"seq","args":["8","..."]}]}`,
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	for _, name := range []string{"a.json", "b.json", "c.json"} {
-		arguments = append(arguments, "-rules", filepath.Join(dir, name))
-	}
-	s, _ := connectTo(t, nil, arguments...)
-	text, ok := runLine(t, s, "seq 3")
-	require.True(t, ok, text)
-	for _, line := range []string{"seq 9 9", "seq 8 9"} {
-		text, ok := runLine(t, s, line)
-		require.False(t, ok)
-		require.Contains(t, text, "denied")
-	}
-}
-
 // ruleFile writes a file of rules and returns its path.
 func ruleFile(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "rules.json")

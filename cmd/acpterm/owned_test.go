@@ -4,8 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,56 +43,6 @@ func TestTheExampleAgentRunsItItself(t *testing.T) {
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[agent 1] = exited 3")
 	require.Contains(t, c.stdout.String(), "(failed) [agent 1]\n")
-}
-
-// What adapters send of a command more than once is shown once, by its terminal.
-func TestAdaptersCommandsAreShownOnce(t *testing.T) {
-	ends := map[string]string{
-		"claude-0.101-output-ok":              "exited 0",
-		"claude-0.101-output-interrupted":     "not known",
-		"claude-0.101-output-background-open": "not ended, as far as the agent has said",
-		"codex-1.6-output-ok":                 "exited 0",
-		"codex-2.6-output-killed":             "exited 137",
-	}
-	for _, file := range []string{"claude-0.101.json", "codex-1.6.json", "codex-2.6.json"} {
-		data, err := os.ReadFile("../../agentterm/testdata/updates/" + file)
-		require.NoError(t, err)
-		var traffic []struct {
-			Name    string
-			Want    struct{ Text string }
-			Updates []json.RawMessage
-		}
-		require.NoError(t, json.Unmarshal(data, &traffic))
-		for _, c := range traffic {
-			if end, ok := ends[c.Name]; ok {
-				requireShownOnce(t, c.Updates, c.Want.Text, end)
-				delete(ends, c.Name)
-			}
-		}
-	}
-	require.Empty(t, ends)
-}
-
-func requireShownOnce(t *testing.T, updates []json.RawMessage, text, end string) {
-	t.Helper()
-	var args []string
-	for _, u := range updates {
-		args = append(args, string(u))
-	}
-	c := startClient(t, part("agent-that-runs-it-itself", args...), "-prompt", "x")
-	c.exit(0)
-	var shown strings.Builder
-	for l := range strings.Lines(c.stdout.String()) {
-		output, ok := strings.CutPrefix(l, "[agent 1] | ")
-		if ok {
-			shown.WriteString(output)
-			continue
-		}
-		require.Regexp(t, `^(\* .* \[agent 1\]|\[agent 1\] \$ .*|\[agent 1\] = `+end+`)\n$`, l)
-	}
-	require.Equal(t, strings.TrimSuffix(text, "\n")+"\n", shown.String())
-	require.Contains(t, c.stdout.String(), "[agent 1] = "+end+"\n")
-	require.Empty(t, c.stderr.String())
 }
 
 // A command may be told later. What an agent sends wrong is said, and changes nothing.

@@ -3,40 +3,11 @@ package main
 // The client's colours, and how it says how long something took.
 
 import (
-	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// The colours of commands are readable on white and on black, and differ from one another.
-func TestColoursOfCommandsAreReadable(t *testing.T) {
-	luminance := func(n int) float64 { // of a colour of xterm's cube of 6x6x6, as WCAG defines it
-		total := 0.0
-		for i, weight := range []float64{0.0722, 0.7152, 0.2126} {
-			level := (n - 16) / []int{1, 6, 36}[i] % 6
-			c := 0.0
-			if level > 0 {
-				c = (55 + 40*float64(level)) / 255
-			}
-			if c <= 0.04045 {
-				c /= 12.92
-			} else {
-				c = math.Pow((c+0.055)/1.055, 2.4)
-			}
-			total += weight * c
-		}
-		return total
-	}
-	seen := make(map[int]bool)
-	for _, n := range palette256 {
-		require.GreaterOrEqual(t, 1.05/(luminance(n)+0.05), 4.0, "%d on white", n)
-		require.GreaterOrEqual(t, (luminance(n)+0.05)/0.05, 4.0, "%d on black", n)
-		require.False(t, seen[n])
-		seen[n] = true
-	}
-}
 
 func TestPaint(t *testing.T) {
 	t.Setenv("TERM", "xterm")

@@ -6,10 +6,8 @@ package with
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -53,14 +51,11 @@ func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrp
 	return nil, a.leave(ctx)
 }
 
-// command is a request for the test binary as a command.
-func command(args ...string) acpterm.CreateTerminalRequest {
-	return acpterm.CreateTerminalRequest{SessionID: "s", Command: os.Args[0], Args: append([]string{"command"}, args...)}
-}
-
 // leave has a command connect to the address that follows "agent" on the command line, and exits while it runs.
 func (a *testAgent) leave(ctx context.Context) error {
-	t, err := a.client.Create(ctx, command("dial", os.Args[2]))
+	t, err := a.client.Create(ctx, acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: os.Args[0], Args: []string{"command", os.Args[2]},
+	})
 	if err != nil {
 		return err
 	}
@@ -69,16 +64,4 @@ func (a *testAgent) leave(ctx context.Context) error {
 			os.Exit(3)
 		}
 	}
-}
-
-// runCommand is a command of a test.
-func runCommand(args []string) {
-	switch args[0] {
-	case "hello":
-		fmt.Println("hello from a command")
-		return
-	case "dial":
-		dial(args[1])
-	}
-	time.Sleep(time.Hour)
 }

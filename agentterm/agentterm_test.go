@@ -932,18 +932,6 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// A release forgets an attached terminal without waiting for the agent. Its exit status is then unknown.
-func TestReleaseOfAnOwnedTerminal(t *testing.T) {
-	h, m := owned(t, nil)
-	sendUpdates(t, h, v2Chunk([]byte("text")))
-	term := m.Terminals()[0]
-	require.NoError(t, m.Release(t.Context(), "s", "t1"))
-	require.Equal(t, "text", term.Output().Output)
-	_, err := term.Wait(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrInternal)
-	require.Empty(t, m.Terminals())
-}
-
 func TestToolCallTerminals(t *testing.T) {
 	for content, want := range map[string][]acpterm.TerminalID{
 		`[{"type":"terminal","terminalId":"term_1"},{"type":"content","content":{}},{"type":"terminal","terminalId":"t2","_meta":{}}]`: {

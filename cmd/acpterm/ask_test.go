@@ -71,30 +71,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Whatever an agent sends stays within its quotes, and none of it steers the terminal or is hidden.
-func TestQuestionShowsTheCommandExactly(t *testing.T) {
-	q := about("/bin/ec\x1b[2Jho", "two words", "\r? Run \"/bin/true\"?", "\u202egnp\n", "\u009b1A", "\xff",
-		"a\u034f\u115f\u2800\u3164\ufe0f")
-	q.Name = "sh"
-	q.Requested.Env = []acpterm.EnvVariable{{Name: "A\nB", Value: "\ttab"}, {Name: "EMPTY"}}
-	q.Unverified = []string{"/bin/large"}
-	text, omitted := describe(q, mostShown)
-	require.Zero(t, omitted)
-	require.Equal(t, `? The agent wants to run
-?   program    "/bin/ec\x1b[2Jho"
-?   called     "sh"
-?   arguments  "two words" "\r? Run \"/bin/true\"?" "\u202egnp\n" "\u009b1A" "\xff" "a\u034f\u115f\u2800\u3164\ufe0f"
-?   directory  "/dir"
-?   variables  "A\nB"="\ttab" "EMPTY"=""
-?   unverified "/bin/large": its contents cannot be compared, and may be changed before it runs
-?   because    "no rule allows this"
-`, text)
-	q = about("/bin/sh", "-c", "go vet &&\nrm x")
-	q.Command.ShellLine = q.Command.Args[2]
-	text, _ = describe(q, mostShown)
-	require.Contains(t, text, `line       "go vet &&\nrm x"`+"\n")
-}
-
 // A question that is too long is cut, and says so where the answer is typed; all of it can be had.
 func TestALongQuestionFitsTheScreen(t *testing.T) {
 	d := newDesk(t)

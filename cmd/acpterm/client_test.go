@@ -121,13 +121,6 @@ func init() {
 	}
 }
 
-func TestIDsFromZero(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-counts-from-zero"), "-prompt", "x")
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] | from zero\n")
-}
-
 func TestShownAfterRelease(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, part("agent-that-shows-late"), "-prompt", "x")

@@ -205,17 +205,3 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	console.await(t, `need not be answered any more\.`)
 	require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
 }
-
-// An interrupt ends the question, and the agent's call.
-func TestInterruptEndsAQuestionOfTools(t *testing.T) {
-	t.Parallel()
-	agent := usingTools("http", `run {"command":"go","args":["version"]}`, "cancelled")
-	c, console := startOnConsole(t, agent, "-mcp", "-ask", "-prompt", "x")
-	console.await(t, `never: $`)
-	_, err := console.keys.Write([]byte{3}) // Ctrl-C
-	require.NoError(t, err)
-	c.exit(exitInterrupted)
-	console.await(t, `need not be answered any more\.`)
-	require.Contains(t, c.stdout.String(), "> error true: ")
-	require.NotContains(t, c.stdout.String(), "[1]")
-}

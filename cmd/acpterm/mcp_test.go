@@ -69,9 +69,8 @@ func (a *scripted) connectTools() *mcp.ClientSession {
 	return s
 }
 
-// useTools does what its steps say. "run ARGUMENTS" calls the tool with JSON and says what it returns. "terminal NAME" runs
-// a part in a terminal. "touch FILE" makes a file, and "await FILE" waits
-// for one. "leave" ends the turn, but not the MCP session. "cancelled" and "ignore-cancel" wait for a cancel.
+// useTools does what its steps say. "run ARGUMENTS" calls the tool with JSON and says what it returns. "terminal NAME"
+// runs a part in a terminal. "await FILE" waits for a file. "leave" ends the turn, but not the MCP session.
 func useTools(steps []string) script {
 	return func(a *scripted) string {
 		s := a.connectTools()
@@ -89,19 +88,8 @@ func useTools(steps []string) script {
 				ref := a.create(arg, "by terminal/create")
 				a.call(acpterm.MethodWaitForExit, ref, nil)
 				a.call(acpterm.MethodRelease, ref, nil)
-			case "touch":
-				if err := os.WriteFile(arg, nil, 0o600); err != nil {
-					panic(err)
-				}
 			case "await":
 				awaitFile(arg)
-			case "cancelled":
-				<-a.cancelled
-				return "cancelled"
-			case "ignore-cancel":
-				<-a.cancelled
-				a.say("so what\n")
-				select {}
 			case "leave":
 				return "end_turn"
 			}

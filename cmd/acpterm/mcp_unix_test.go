@@ -27,24 +27,6 @@ func TestToolsWithRunner(t *testing.T) {
 	require.Contains(t, c.stdout.String(), "> error false: ")
 }
 
-// The command and the agent ignore every request to end.
-func TestSecondInterruptLeavesTheCommandsOfTools(t *testing.T) {
-	t.Parallel()
-	for _, transport := range transports {
-		t.Run(transport, func(t *testing.T) {
-			agent := usingTools(transport, runPart(t, map[string]any{"wait_ms": 0}, "endure"), "ignore-cancel")
-			c := startClient(t, agent, "-mcp", "-prompt", "x")
-			command := c.stdout.await(t, `\| command (\d+)\n`)
-			c.signal(os.Interrupt)
-			c.stdout.await(t, "so what\n")
-			c.signal(os.Interrupt)
-			c.exit(exitInterrupted)
-			requireGone(t, command)
-			require.Contains(t, c.stderr.String(), "left: interrupt")
-		})
-	}
-}
-
 // awaitEvent reads the events of a page until one contains all texts.
 func awaitEvent(t *testing.T, url string, texts ...string) {
 	t.Helper()

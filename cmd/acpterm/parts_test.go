@@ -29,24 +29,23 @@ var parts = map[string]func(args []string){
 	"sleep":  sleep,
 	"endure": endure,
 
-	"agent-that-dies":             func([]string) { play(dieInTurn) },
-	"agent-that-dies-first":       func([]string) { os.Exit(3) },
-	"agent-that-stays":            func([]string) { play(leaveRunning); ignoreEverything() },
-	"agent-that-ignores-cancel":   func([]string) { play(ignoreCancel) },
-	"agent-that-shows-late":       func([]string) { play(showAfterRelease) },
-	"agent-that-asks":             func([]string) { play(askForAll) },
-	"agent-that-asks-cancelled":   func([]string) { play(askWhenCancelled) },
-	"agent-that-looks":            func(args []string) { play(lookAtOutput(args)) },
-	"agent-that-tries":            func(args []string) { play(try(args)) },
-	"agent-that-waits":            func(args []string) { play(wait(args[0], try(args[1:]))) },
-	"agent-that-cannot-wait":      createBeforePrompt,
-	"agent-that-counts-from-zero": countFromZero,
-	"agent-that-is-newer":         func([]string) { serve(2, nil) },
-	"agent-that-stops-listening":  stopListening,
-	"agent-that-disguises":        func([]string) { play(disguise) },
-	"agent-that-shouts":           func(args []string) { play(shout(args[0])) },
-	"agent-that-prints":           func(args []string) { play(printLines(args)) },
-	"agent-that-runs-it-itself":   func(args []string) { play(sendUpdates(args)) },
+	"agent-that-dies":            func([]string) { play(dieInTurn) },
+	"agent-that-dies-first":      func([]string) { os.Exit(3) },
+	"agent-that-stays":           func([]string) { play(leaveRunning); ignoreEverything() },
+	"agent-that-ignores-cancel":  func([]string) { play(ignoreCancel) },
+	"agent-that-shows-late":      func([]string) { play(showAfterRelease) },
+	"agent-that-asks":            func([]string) { play(askForAll) },
+	"agent-that-asks-cancelled":  func([]string) { play(askWhenCancelled) },
+	"agent-that-looks":           func(args []string) { play(lookAtOutput(args)) },
+	"agent-that-tries":           func(args []string) { play(try(args)) },
+	"agent-that-waits":           func(args []string) { play(wait(args[0], try(args[1:]))) },
+	"agent-that-cannot-wait":     createBeforePrompt,
+	"agent-that-is-newer":        func([]string) { serve(2, nil) },
+	"agent-that-stops-listening": stopListening,
+	"agent-that-disguises":       func([]string) { play(disguise) },
+	"agent-that-shouts":          func(args []string) { play(shout(args[0])) },
+	"agent-that-prints":          func(args []string) { play(printLines(args)) },
+	"agent-that-runs-it-itself":  func(args []string) { play(sendUpdates(args)) },
 }
 
 // ---- Commands.
@@ -414,49 +413,6 @@ func createBeforePrompt([]string) {
 // createParams are the params of a terminal/create.
 func createParams(session acpterm.SessionID, command ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: session, Command: command[0], Args: command[1:]}
-}
-
-// countFromZero is an agent made of lines, whose first request has the id 0.
-func countFromZero([]string) {
-	in := bufio.NewScanner(os.Stdin)
-	read := func() (m struct {
-		ID     json.RawMessage
-		Method string
-		Result struct{ TerminalID, Output string }
-	}) {
-		if !in.Scan() {
-			panic("the input has ended")
-		}
-		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
-			panic(err)
-		}
-		return m
-	}
-	answerNext := func(result string) {
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", read().ID, result)
-	}
-	answerNext(`{"protocolVersion":1}`)
-	answerNext(`{"sessionId":"s"}`)
-	prompt := read().ID
-	argv, _ := json.Marshal(part("print", "from zero")[1:])
-	command, _ := json.Marshal(part("print")[0])
-	fmt.Printf(`{"jsonrpc":"2.0","id":0,"method":"terminal/create","params":{"sessionId":"s","command":%s,"args":%s}}`+"\n", command, argv)
-	created := read()
-	for id, method := range []string{1: "wait_for_exit", 2: "output", 3: "release"} {
-		if id == 0 {
-			continue
-		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%d,"method":"terminal/%s","params":{"sessionId":"s","terminalId":%q}}`+"\n", id, method, created.Result.TerminalID)
-		if answer := read(); string(answer.ID) != strconv.Itoa(id) {
-			panic("answered " + string(answer.ID))
-		}
-	}
-	if string(created.ID) != "0" {
-		panic("answered " + string(created.ID))
-	}
-	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`+"\n", prompt)
-	for in.Scan() {
-	}
 }
 
 // stopListening answers some requests and does not read on; after that, nothing ends it that can be ignored.

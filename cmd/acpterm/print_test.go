@@ -41,20 +41,6 @@ func TestLinesDoNotMix(t *testing.T) {
 `, out.String())
 }
 
-func TestControlCharactersAreDropped(t *testing.T) {
-	var out strings.Builder
-	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
-	s.print("> ", "\x1b]0;title\aé\t✓\u009b2J\n")
-	require.Equal(t, "> ]0;titleé\t✓2J\n", out.String())
-}
-
-func TestDirectionIsEscaped(t *testing.T) {
-	var out strings.Builder
-	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
-	s.print("[1] | ", "\u202eabc\u2066\u2028 \u200d\n")
-	require.Equal(t, `[1] | \u202eabc\u2066\u2028 `+"\u200d\n", out.String())
-}
-
 // What is looked at by its first byte is found to be the same as by its character.
 func TestEveryCharacterIsHarmless(t *testing.T) {
 	check := func(r rune, want, got string) {

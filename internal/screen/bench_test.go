@@ -30,36 +30,3 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkHostile measures the most expensive input per byte, on the largest screen.
-func BenchmarkHostile(b *testing.B) {
-	for _, kind := range []struct{ name, piece string }{
-		{"repeat", "x\x1b[9999b"},
-		{"clear", "x\x1b[2J"},
-		{"erase", "\x1b[9999;9999Hx\x1b[H\x1b[J"},
-		{"scroll", "x\x1b[9999S"},
-		{"insert", "\x1b[H\x1b[9999Cx\x1b[H\x1b[@"},
-		{"lines", "\x1b[H\x1b[500Lx"},
-		{"alternate", "\x1b[?1049hx\x1b[?1049l"},
-		{"tabs", "\x1b[3g\r\t"},
-		{"marks", "\x1b[H\u0301\u0301\u0301\u0301\u0301\u0301"},
-		{"far", "\x1b[9999Cxy"},
-	} {
-		b.Run(kind.name, func(b *testing.B) {
-			p := []byte(strings.Repeat(kind.piece, 100))
-			s := screen.New(1000, 1000, 1<<20, 0)
-			b.SetBytes(int64(len(p)))
-			for b.Loop() {
-				s.Write(p)
-			}
-		})
-	}
-}
-
-func BenchmarkText(b *testing.B) {
-	s := screen.New(80, 24, 1<<20, 0)
-	s.Write([]byte(strings.Repeat("the quick brown fox jumps over the lazy dog\r\n", 50_000)))
-	for b.Loop() {
-		s.Text()
-	}
-}

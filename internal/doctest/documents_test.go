@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm/internal/doctest/pages"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -32,6 +34,24 @@ func TestDocumentLinks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The badges of README.md say what go.mod and the documents say.
+func TestBadges(t *testing.T) {
+	pages.AtRoot(t)
+	for badge, from := range map[string][2]string{
+		"go":    {"go.mod", `(?m)^go (\d+\.\d+)`},
+		"acp":   {"README.md", `ACP (v\d+)\. v2, a preview`},
+		"linux": {"docs/platforms.md", `\| Linux, kernel ([\d.]+), amd64 \| every change`},
+	} {
+		text, err := os.ReadFile(from[0])
+		require.NoError(t, err)
+		found := regexp.MustCompile(from[1]).FindSubmatch(text)
+		require.NotNil(t, found, from)
+		picture, err := os.ReadFile("internal/checks/browsertest/screenshots/" + badge + ".svg")
+		require.NoError(t, err)
+		require.Contains(t, string(picture), ">"+string(found[1])+"</text>")
 	}
 }
 

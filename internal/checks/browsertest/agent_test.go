@@ -8,16 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 // members are the members of an update.
@@ -228,45 +227,5 @@ func testSameIDs(t *testing.T, b visitor) {
 	p.until(`el.text === 'anew\n' && part('.command').textContent === 'again'
 		&& part('.state').textContent === 'running'`)
 	require.Equal(t, len(all), eval[int](p, `document.querySelectorAll('nav li').length`))
-	p.requireQuiet()
-}
-
-// The commands of a client, and those that an agent runs itself.
-func TestScreenshotOfBothKinds(t *testing.T) {
-	dir := os.Getenv("VIEW_SCREENSHOTS")
-	if dir == "" {
-		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
-	}
-	v := serve(t, made(t, shop()), &view.Options{AllowStop: true})
-	a := newAgent(t, v.Manager, agentterm.Options{})
-	run := func(
-		session acpterm.SessionID, id acpterm.TerminalID, command, output string, end members,
-	) *acpterm.Terminal {
-		a.update(session, id, members{"command": command, "cwd": "/home/me/shop"})
-		terminal := a.print(session, id, output)
-		if end != nil {
-			a.update(session, id, members{"exitStatus": end})
-			<-terminal.Done()
-		}
-		return terminal
-	}
-	run("weekly-report", "call_1", "git log --oneline -3", "4c1a9e2 Round totals half to even\n", members{})
-	v.create(t, "golangci-lint", "run").Wait(t.Context())
-	run("session-1", "call_1", "go test ./cart", goTest, members{"exitCode": 1})
-	run("session-1", "call_2", "go vet ./...", "", members{"exitCode": 0})
-	v.create(t, "npm", "run", "dev")
-	tests := run("session-1", "call_3", "npm test -- --watch", "\n> shop@2.4.0 test\n> vitest --watch\n\n"+
-		green+bold+" DEV "+plain+" v4.0.2 "+dim+"/home/me/shop"+plain+"\n\n "+
-		green+"✓"+plain+" src/cart/Total.test.ts "+dim+"(14 tests)"+plain+" 31ms\n "+
-		green+"✓"+plain+" src/cart/Voucher.test.ts "+dim+"(6 tests)"+plain+" 12ms\n "+
-		red+"✗"+plain+" src/checkout/Pay.test.ts "+dim+"(9 tests | "+red+"1 failed"+plain+dim+")"+plain+" 48ms\n\n"+
-		bold+" Test Files "+plain+" "+red+"1 failed"+plain+" | "+green+"2 passed"+plain+" (3)\n"+
-		bold+"      Tests "+plain+" "+red+"1 failed"+plain+" | "+green+"28 passed"+plain+" (29)\n\n"+
-		yellow+" FAIL "+plain+" Waiting for file changes...\n", nil)
-	a.update("session-1", "call_3", cancellable)
-	p := startBrowser(t).open(t, v.url+"#"+v.key(tests), look("light", 1280, 560, 1))
-	p.until(`el.text.includes('Waiting') && visible(part('.stop'))
-		&& document.querySelectorAll('nav .badge').length === 4`)
-	shoot(p, filepath.Join(dir, "view-agent.png"))
 	p.requireQuiet()
 }

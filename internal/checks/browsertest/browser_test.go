@@ -16,11 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/view"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/css"
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -28,6 +27,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
 )
 
 // timeout bounds waits for a page. Only a failing test takes that long.
@@ -401,3 +403,38 @@ func wheel(p *page, x, y, by float64) {
 	})
 	require.NoError(p.t, err)
 }
+
+// look sets a page's colour scheme and size. A narrow page is a phone's.
+func look(scheme string, width, height int64, scale float64) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: width, Height: height, DeviceScaleFactor: scale, Mobile: width < 500,
+		})
+		return err
+	})
+}
+
+// unlook undoes look.
+var unlook = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
+	if err == nil {
+		_, err = cdp.Call(ctx, target, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	}
+	return err
+})
+
+// forcedColors has the user's colours instead of the page's.
+var forcedColors = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}},
+	})
+	return err
+})

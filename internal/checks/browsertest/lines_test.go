@@ -219,6 +219,12 @@ func testGroups(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
+// goTest is the output of tests that fail.
+var goTest = "=== RUN   TestCheckout\n=== RUN   TestCheckout/empty_cart\n=== RUN   TestCheckout/with_voucher\n" +
+	"    checkout_test.go:58: total = 41.70, want 39.70\n--- FAIL: TestCheckout (0.02s)\n    --- PASS: TestCheckout/empty_cart (0.00s)\n" +
+	"    --- FAIL: TestCheckout/with_voucher (0.01s)\nFAIL\tshop.example/cart\t0.031s\nok  \tshop.example/catalog\t0.412s\n" +
+	"ok  \tshop.example/mail\t0.087s\nFAIL\n"
+
 // First error shows the first line that tells of one, also if it is not on the screen.
 func testFirstError(t *testing.T, b visitor) {
 	var long strings.Builder

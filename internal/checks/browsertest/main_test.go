@@ -31,8 +31,6 @@ func TestMain(m *testing.M) {
 
 func child(which string) {
 	switch which {
-	case "pictured-agent":
-		picturedAgent()
 	case "family": // starts a child that ignores SIGTERM
 		other := exec.Command(os.Args[0], "child", "stubborn")
 		other.Stdout = os.Stdout

@@ -3,6 +3,7 @@ package browsertest
 // The page in a browser.
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,12 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
-	"github.com/acpterm/acpterm/view"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
 )
 
 // made returns a manager for commands without processes.
@@ -598,6 +600,19 @@ func testOwnPage(t *testing.T, b visitor) {
 	p.until(`el.text === 'hello\n'`)
 	require.Equal(t, "mine", eval[string](p, "document.title"))
 	p.requireQuiet()
+}
+
+func denyRemovals(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+	if p.Command.Args[0] == "rm" {
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Files are removed by people only."}
+	}
+	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+}
+
+type policyFunc func(context.Context, acpterm.Proposal) acpterm.Decision
+
+func (f policyFunc) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+	return f(ctx, p)
 }
 
 func testDenied(t *testing.T, b visitor) {

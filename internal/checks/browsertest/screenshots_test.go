@@ -1,139 +1,128 @@
 package browsertest
 
-// A screenshot for the documentation.
+// The pictures of the documents, taken at a release only. The commands are scripts of an example project. Every picture
+// is of the page: cmd/acpterm and examples/editor run on a PTY there.
 
 import (
-	"context"
-	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
-	"github.com/stretchr/testify/require"
 )
 
-const (
-	bold, dim, red, green, yellow, blue, cyan, plain = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[36m", "\x1b[0m"
-)
-
-// These are commands of an agent in an example project.
-var goTest = "=== RUN   TestCheckout\n=== RUN   TestCheckout/empty_cart\n=== RUN   TestCheckout/with_voucher\n" +
-	"    checkout_test.go:58: total = 41.70, want 39.70\n--- FAIL: TestCheckout (0.02s)\n    --- PASS: TestCheckout/empty_cart (0.00s)\n" +
-	"    --- FAIL: TestCheckout/with_voucher (0.01s)\nFAIL\tshop.example/cart\t0.031s\nok  \tshop.example/catalog\t0.412s\n" +
-	"ok  \tshop.example/mail\t0.087s\nFAIL\n"
-
-func npmBuild(p *acptermtest.Process) int {
-	fmt.Fprintf(p, "\n> shop@2.4.0 build\n> vite build && node scripts/precompress.mjs\n\n%svite v7.1.4 %s%sbuilding for production...%s\n", cyan, plain, green, plain)
-	fmt.Fprintf(p, "transforming (1) src/main.ts\rtransforming (218) src/cart/Total.vue\r\x1b[2K%s✓%s 1284 modules transformed.\n", green, plain)
-	fmt.Fprintf(p, "rendering chunks...\rcomputing gzip size...\r\x1b[2K")
-	for _, f := range [][3]string{
-		{"index.html", "0.71 kB", "0.39 kB"}, {"assets/index-C2v8xk1d.css", "48.12 kB",
-			"8.94 kB"}, {"assets/checkout-Bq0Zl7aM.js", "61.37 kB", "21.05 kB"},
-		{"assets/vendor-D4gT9w2e.js", "142.80 kB", "46.13 kB"}, {"assets/index-9sHn3RkQ.js", "538.24 kB", "171.66 kB"},
-	} {
-		colour := map[bool]string{true: yellow, false: cyan}[strings.HasPrefix(f[1], "538")]
-		fmt.Fprintf(p, "%sdist/%s%s%-30s%s %s%10s%s %s│ gzip: %9s%s\n", dim, plain, colour, f[0], plain, bold, f[1], plain,
-			dim, f[2], plain)
-	}
-	fmt.Fprintf(p, "\n%s(!) Some chunks are larger than 500 kB after minification.%s\n%s✓ built in 6.42s%s\n\n", yellow,
-		plain, green, plain)
-	fmt.Fprintf(p, "%sprecompress%s  brotli, 5 files\n", blue, plain)
-	for i := 0; i <= 64; i++ {
-		fmt.Fprintf(p, "\r  %s%s%s%s%s %3d%%  %d of 5", green, strings.Repeat("━", i*40/100), dim, strings.Repeat("━",
-			40-i*40/100), plain, i, i*5/100)
-	}
-	return acptermtest.Block(p)
+// shopPrograms are the scripts by name.
+var shopPrograms = map[string]string{
+	"git": `test "$1" = status || exec sleep 600
+printf ' M cart/checkout.go\n M cart/checkout_test.go\n?? notes.txt\n'`,
+	"go":            "printf '" + goTest + "'; exit 1",
+	"golangci-lint": "sleep 0.4; echo '0 issues.'",
+	"npm": `test "$2" = build || exec sleep 600
+printf '\033[36mvite v7.1.4\033[m \033[32mbuilding for production...\033[m\n\033[32m✓\033[m 1284 modules transformed.
+\033[2mdist/\033[36massets/index-C2v8xk1d.css   \033[m\033[1m 48.12 kB \033[m│ gzip:   8.94 kB
+\033[2mdist/\033[33massets/index-9sHn3RkQ.js    \033[m\033[1m538.24 kB \033[m│ gzip: 171.66 kB
+\n\033[33m(!) Some chunks are larger than 500 kB after minification.\033[m\n\033[32m✓ built in 6.42s\033[m\n
+\033[34mprecompress\033[m \033[32m━━━━━━━━━━━━━━━━━━━━━━━━━\033[m\033[2m━━━━━━━━━━━━━━━\033[m  64%%  3 of 5'; exec sleep 600`,
+	"top": `for name in vite postgres gopls redis-server shop-api; do $name 600 & pids=$pids,$!; done
+exec /usr/bin/top -d 1 -p "${pids#,}"`,
 }
 
-// after prints after a delay.
-func after(d time.Duration, script acptermtest.Script) acptermtest.Script {
-	return func(p *acptermtest.Process) int {
-		p.Sleep(d)
-		return script(p)
+// makeShop makes the directory of the project, with its programs, those that top shows, and ours in bin.
+func makeShop(t *testing.T) (dir, bin string) {
+	dir = filepath.Join(os.TempDir(), "shop")
+	bin = filepath.Join(dir, "bin")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	const module = "github.com/acpterm/acpterm"
+	out, err := exec.Command("go", "build", "-o", bin+"/", module+"/cmd/acpterm", module+"/examples/editor",
+		module+"/examples/agent").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, script := range shopPrograms {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 	}
+	for _, name := range []string{"vite", "postgres", "gopls", "redis-server", "shop-api"} {
+		require.NoError(t, os.Symlink(must(exec.LookPath("sleep")), filepath.Join(bin, name)))
+	}
+	return dir, bin
 }
 
-func shop() acptermtest.Commands {
-	return acptermtest.Commands{
-		"git status --short": after(40*time.Millisecond,
-			acptermtest.Print(" M cart/checkout.go\n M cart/checkout_test.go\n?? notes.txt\n", 0)),
-		"go test -v ./...": after(1300*time.Millisecond, acptermtest.Print(goTest, 1)),
-		"npm run build":    npmBuild,
-		"npm run dev": func(p *acptermtest.Process) int {
-			fmt.Fprintf(p, "\n  %sVITE v7.1.4%s  ready in %s312 ms%s\n\n  %s➜%s  Local:   %shttp://localhost:5173/%s\n",
-				green+bold, plain, bold, plain, green, plain, cyan, plain)
-			return acptermtest.Block(p)
-		},
-		"golangci-lint run": after(700*time.Millisecond, acptermtest.Print("0 issues.\n", 0)),
-		"go vet ./... && go test ./catalog": after(900*time.Millisecond,
-			acptermtest.Print("ok  \tshop.example/catalog\t0.398s\n", 0)),
-		"./slow-report": acptermtest.Block,
-		"rm":            acptermtest.Block,
+// screenshots returns the directory to write them to. Without one, it skips the test.
+func screenshots(t *testing.T) string {
+	to := os.Getenv("VIEW_SCREENSHOTS")
+	if to == "" {
+		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
 	}
+	return to
 }
 
-// runShop runs the commands, and returns the terminal to show.
-func runShop(t *testing.T, v *viewer) *acpterm.Terminal {
-	create := func(session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {
-		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: program,
-			Args: args, Cwd: "/home/me/shop"}, nil)
+func TestScreenshots(t *testing.T) {
+	to := screenshots(t)
+	dir, bin := makeShop(t)
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Policy: policyFunc(denyRemovals), Commands: acpterm.CommandOptions{Dir: dir},
+	})
+	v := serve(t, m, &view.Options{Input: true, AllowStop: true})
+	start := func(pty *acpterm.PTYOptions, session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {
+		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{
+			SessionID: session, Command: program, Args: args,
+			Env: []acpterm.EnvVariable{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}},
+		}, &acpterm.CommandOptions{PTY: pty})
+		if program == "rm" {
+			require.ErrorIs(t, err, acpterm.ErrDenied)
+			return nil
+		}
 		require.NoError(t, err)
 		return terminal
 	}
-	create("weekly-report", "git", "status", "--short").Wait(t.Context())
-	create("weekly-report", "./slow-report").Wait(t.Context())
-	failed := create("checkout-fix", "go", "test", "-v", "./...")
-	dev := create("checkout-fix", "npm", "run", "dev")
-	failed.Wait(t.Context())
-	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "checkout-fix", Command: "rm",
-		Args: []string{"-rf", "../backup"}, Cwd: "/home/me/shop"}, nil)
-	require.ErrorIs(t, err, acpterm.ErrDenied)
-	create("checkout-fix", "golangci-lint", "run").Wait(t.Context())
-	require.NoError(t, dev.Kill(t.Context()))
-	create("checkout-fix", "go vet ./... && go test ./catalog").Wait(t.Context())
-	return create("checkout-fix", "npm", "run", "build")
-}
-
-func denyRemovals(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-	if p.Command.Args[0] == "rm" {
-		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Files are removed by people only."}
-	}
-	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
-}
-
-type policyFunc func(context.Context, acpterm.Proposal) acpterm.Decision
-
-func (f policyFunc) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
-	return f(ctx, p)
-}
-
-func TestScreenshotOfThePage(t *testing.T) {
-	dir := os.Getenv("VIEW_SCREENSHOTS")
-	if dir == "" {
-		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
-	}
-	m := acptermtest.NewManager(t, &acpterm.Options{Runner: shop(), Policy: policyFunc(denyRemovals),
-		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM}}},
-		CommandsFor: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
-			if c.Args[0] == "./slow-report" {
-				return &acpterm.CommandOptions{Timeout: 800 * time.Millisecond}
-			}
-			return nil
-		}})
-	v := serve(t, m, &view.Options{AllowStop: true})
-	p := startBrowser(t).open(t, v.url+"#"+v.key(runShop(t, v)), look("light", 1280, 760, 1))
+	start(nil, "weekly-report", "git", "status", "--short").Wait(t.Context())
+	start(nil, "checkout-fix", "go", "test", "-v", "./...").Wait(t.Context())
+	start(nil, "checkout-fix", "rm", "-rf", "../backup")
+	start(nil, "checkout-fix", "golangci-lint", "run").Wait(t.Context())
+	dev := start(nil, "checkout-fix", "npm", "run", "dev")
+	build := start(nil, "checkout-fix", "npm", "run", "build")
+	b := startBrowser(t)
+	p := b.open(t, v.url+"#"+v.key(build), look("light", 1280, 760, 1))
 	p.until(`el.text.includes('64%')`)
-	shoot(p, filepath.Join(dir, "view-desktop-light.png"))
+	require.NoError(t, dev.Kill(t.Context()))
+	p.until(`[...document.querySelectorAll('nav b')].some(b => b.textContent.startsWith('killed'))`)
+	shoot(p, filepath.Join(to, "view-desktop-light.png"))
+
+	top := start(&acpterm.PTYOptions{Columns: 90, Rows: 20, Attended: true}, "checkout-fix", "top")
+	p = b.open(t, v.url+"#"+v.key(top), look("light", 1280, 560, 1))
+	p.until(`el.text.startsWith('top - ') && el.text.includes('shop-api')`)
+	p.focusScreen()
+	shoot(p, filepath.Join(to, "view-top.png"))
+
+	client := start(&acpterm.PTYOptions{Columns: 100, Rows: 20}, "client", "acpterm",
+		"-prompt", "go test ./...; npm run build", "--", "agent")
+	p = b.open(t, v.only(client), look("dark", 960, 420, 1))
+	p.until(`/64%[^]* [2-9] s/.test(el.text)`)
+	shootScreen(p, filepath.Join(to, "terminal-client.png"))
+
+	editor := start(&acpterm.PTYOptions{Columns: 110, Rows: 30}, "editor", "editor", "agent")
+	p = b.open(t, v.only(editor), look("dark", 1060, 600, 1))
+	for _, step := range [][2]string{
+		{"ready", "go test ./cart\r"}, {"Do not run it", "\x1b[A\r"},
+		{`ready[^]*exit code 1[^]*FAIL`, "git push origin HEAD:checkout-fix\r"},
+	} {
+		p.until(`/` + step[0] + `/.test(el.text)`)
+		must(editor.Write([]byte(step[1])))
+	}
+	p.until(`/git push[^]*Do not run it/.test(el.text)`)
+	shootScreen(p, filepath.Join(to, "terminal-editor.png"))
 	p.requireQuiet()
+}
+
+// shootScreen writes a screenshot of a program on a PTY, without the header of the page.
+func shootScreen(p *page, file string) {
+	eval[bool](p, `(part('header').style.display = 'none', true)`)
+	shoot(p, file)
 }
 
 // shoot writes a screenshot after the page has been drawn.
@@ -143,38 +132,3 @@ func shoot(p *page, file string) {
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.WriteFile(file, png, 0o644))
 }
-
-// look sets a page's colour scheme and size. A narrow page is a phone's.
-func look(scheme string, width, height int64, scale float64) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			},
-		})
-		if err != nil {
-			return err
-		}
-		_, err = cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-			Width: width, Height: height, DeviceScaleFactor: scale, Mobile: width < 500,
-		})
-		return err
-	})
-}
-
-// unlook undoes look.
-var unlook = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
-	if err == nil {
-		_, err = cdp.Call(ctx, target, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
-	}
-	return err
-})
-
-// forcedColors has the user's colours instead of the page's.
-var forcedColors = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}},
-	})
-	return err
-})

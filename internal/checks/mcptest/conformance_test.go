@@ -5,6 +5,11 @@ package mcptest
 
 import (
 	"encoding/json"
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/mcpserver"
 )
 
 // applicable lists the scenarios that mcpserver must pass. The last three are about methods that the Go SDK answers
@@ -61,11 +68,10 @@ type suiteCheck struct {
 func TestConformance(t *testing.T) {
 	e := newEnvironment(t)
 	entry := newHost(t, t.TempDir(), `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
-	p := newProxy(t, entry.URL, entry.Headers[0].Value)
 	results := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), e.node, "--import", "./node20.mjs",
 		"node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
-		"--url", p.url, "--requirements", "2025-11-25", "--output-dir", results)
+		"--url", authorized(t, entry), "--requirements", "2025-11-25", "--output-dir", results)
 	cmd.Dir = e.clients
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "scenarios that are not applicable fail")
@@ -91,6 +97,32 @@ func TestConformance(t *testing.T) {
 		}
 		t.Logf("%s: %d checks passed; %s", name, passed, reason)
 	}
+}
+
+// authorized returns the URL of a proxy that adds the header Authorization, which the suite cannot set. In Host and Origin
+// headers, the server's address replaces the proxy's. Others are kept.
+func authorized(t *testing.T, entry *mcpserver.Entry) string {
+	target, err := url.Parse(entry.URL)
+	require.NoError(t, err)
+	var own string
+	s := httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
+			if r.Out.Host = r.In.Host; r.In.Host == own {
+				r.Out.Host = target.Host
+			}
+			if r.In.Header.Get("Origin") == "http://"+own {
+				r.Out.Header.Set("Origin", "http://"+target.Host)
+			}
+			r.Out.Header.Set("Authorization", entry.Headers[0].Value)
+		},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+	})
+	own = s.Listener.Addr().String()
+	s.Start()
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return "http://" + own + target.Path
 }
 
 var timestamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[-\dTZ]*$`)

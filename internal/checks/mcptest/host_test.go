@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/mcpserver"
 )
 
@@ -49,7 +50,12 @@ func newEnvironment(t *testing.T) environment {
 	return environment{node: node, clients: clients, server: server}
 }
 
-// server is a server for one client, which records their messages.
+func TestMain(m *testing.M) {
+	mcpserver.RunRelay()
+	racetest.Main(m)
+}
+
+// server is a server for one client.
 type server struct {
 	// Command, Args and Env start the server, or URL and Headers lead to it.
 	Command string            `json:"command,omitempty"`
@@ -62,22 +68,20 @@ type server struct {
 
 	// SDK is the version of the TypeScript SDK for the client.
 	SDK int `json:"sdk,omitempty"`
-
-	recordings func(*testing.T) [][]message // one for each process of the server
 }
 
 // transports are the ways in which a client can connect. Each function starts a server that runs commands in dir, asks
 // about touch and denies rm.
 var transports = map[string]func(t *testing.T, e environment, dir string) server{
-	"stdio": func(t *testing.T, e environment, dir string) server {
-		s := recorded(t, e.server, "-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ...")
-		s.Remembers = true
-		return s
+	"stdio": func(_ *testing.T, e environment, dir string) server {
+		return server{
+			Command: e.server, Args: []string{"-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ..."},
+			Remembers: true,
+		}
 	},
 	"relay": func(t *testing.T, _ environment, dir string) server {
 		e := newHost(t, dir, `{"protocolVersion":1}`)
-		s := recorded(t, e.Command, e.Args...)
-		s.Env = make(map[string]string)
+		s := server{Command: e.Command, Args: e.Args, Env: make(map[string]string)}
 		for _, v := range e.Env {
 			s.Env[v.Name] = v.Value
 		}
@@ -85,19 +89,8 @@ var transports = map[string]func(t *testing.T, e environment, dir string) server
 	},
 	"http": func(t *testing.T, _ environment, dir string) server {
 		e := newHost(t, dir, `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
-		p := newProxy(t, e.URL, "")
-		return server{URL: p.url, Headers: map[string]string{e.Headers[0].Name: e.Headers[0].Value}, recordings: p.recordings}
+		return server{URL: e.URL, Headers: map[string]string{e.Headers[0].Name: e.Headers[0].Value}}
 	},
-}
-
-// recorded returns a program as a server on standard input and output.
-func recorded(t *testing.T, program string, arguments ...string) server {
-	dir := t.TempDir()
-	return server{
-		Command:    os.Args[0],
-		Args:       append([]string{recordArgument, dir, program}, arguments...),
-		recordings: func(t *testing.T) [][]message { return readRecordings(t, dir) },
-	}
 }
 
 // newHost returns an entry of a host for an agent with this response to initialize.

@@ -33,20 +33,6 @@ func TestTypeScriptClient(t *testing.T) {
 				} {
 					require.Contains(t, string(out), "ok: "+scenario+"\n")
 				}
-				seen := checkAll(t, s)
-				t.Log(seen)
-				expected := []string{
-					"tools/list", "tools/call", "notifications/progress", "notifications/cancelled", "error of tools/call",
-					"isError run", "ok run", "ok output", "ok wait", "ok kill", "ok release", "ok list",
-				}
-				if version == 2 && name != "http" {
-					expected = append(expected, discover, "input_required")
-				} else {
-					expected = append(expected, "initialize", "notifications/initialized", "elicitation/create")
-				}
-				for _, message := range expected {
-					require.NotZero(t, seen[message], "%s: %v", message, seen)
-				}
 			})
 		}
 	}

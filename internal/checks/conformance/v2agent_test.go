@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
-	"github.com/sourcegraph/jsonrpc2"
-	"github.com/stretchr/testify/require"
 )
 
 // step is a session/update, with the state that acpterm must hold after it.
@@ -49,13 +50,13 @@ type v2Agent struct {
 
 // startV2Agent starts the agent and initializes it. At the end of the test it checks the exit of the process and all
 // messages.
-func startV2Agent(t *testing.T, args ...string) *v2Agent {
+func startV2Agent(t *testing.T) *v2Agent {
 	t.Helper()
 	a := &v2Agent{
 		t: t, steps: make(chan step, 4096), ends: make(map[acpterm.TerminalID]heldExit),
 		cancels: make(chan message, 16), answers: make(chan message, 16),
 	}
-	cmd := typeScript(t, "v2agent.mjs", args...)
+	cmd := typeScript(t, "v2agent.mjs")
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	stdin, err := cmd.StdinPipe()
@@ -264,43 +265,6 @@ func pieces(id string) (text string) {
 	return text
 }
 
-// The exit statuses as shown.
-func TestV2AgentTellsHowCommandsEnd(t *testing.T) {
-	a := startV2Agent(t)
-	steps := a.play("ends")
-	for id, want := range map[acpterm.TerminalID]string{
-		"e0": "not known", "e1": "not known", "e2": "exit code 0", "e3": "exit code 3", "e4": "signal SIGKILL",
-		"e6": "exit code 4294967295", "e7": "exit code 3221225786",
-	} {
-		require.Equal(t, want, steps["ends "+string(id[1:])].infos[id].ExitStatus.String(), id)
-	}
-	require.Equal(t, "exit code 7", steps["better known"].infos["e0"].ExitStatus.String())
-	for _, term := range a.manager.Terminals() {
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, term.Kill(t.Context()), "it has ended")
-	}
-	require.NotContains(t, a.methods(), "terminal/cancel")
-}
-
-// Tool calls refer to terminals before and after these are announced, and do not count as terminals.
-func TestV2AgentRefersToTerminals(t *testing.T) {
-	a := startV2Agent(t)
-	steps := a.play("references")
-	require.Empty(t, steps["before"].infos)
-	require.Len(t, steps["end of the terminal"].infos, 2)
-	for name, want := range map[string][]acpterm.TerminalID{
-		"before": {"a"}, "after": {"a", "b"}, "a chunk": {"c"}, "a chunk of text": nil, "without content": nil,
-		"end of the tool call": nil, "a tool call with a terminal's id": nil,
-	} {
-		var update struct{ Content json.RawMessage }
-		require.NoError(t, json.Unmarshal(steps[name].Update, &update))
-		require.Equal(t, want, agentterm.ToolCallTerminals(update.Content), name)
-	}
-	require.Equal(t, acpterm.StateRunning, steps["end of the tool call"].infos["a"].State)
-	require.Equal(t, acpterm.StateRunning, steps["a tool call with a terminal's id"].infos["b"].State)
-}
-
 func TestV2AgentCancels(t *testing.T) {
 	a := startV2Agent(t)
 	a.play("cancels")
@@ -343,18 +307,4 @@ func TestV2AgentCancels(t *testing.T) {
 	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
 	require.Equal(t, acpterm.StateRunning, state("refused"))
 	require.Len(t, a.methods(), 3+4+1) // four cancels, and the requested end
-}
-
-// If an agent advertises terminal/cancel without serving it, the SDK answers instead.
-func TestV2AgentWithoutCancel(t *testing.T) {
-	a := startV2Agent(t, "--no-cancel")
-	a.play("cancels")
-	term := must(a.manager.Terminal("s1", "held"))
-	err := term.Kill(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrNotCancellable)
-	var refused *jsonrpc2.Error
-	require.ErrorAs(t, err, &refused)
-	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
-	require.Equal(t, acpterm.StateRunning, term.State())
-	require.Len(t, a.methods(), 4)
 }

@@ -5,8 +5,6 @@
 // name of its step, and what a client has to hold after it ("want", see fold.mjs). The last one of a scenario is a
 // state_update "idle". The request _acpterm/received is answered with all that the agent has received, and
 // _acpterm/end ends the terminal "held", whose cancel is answered before.
-//
-// Started with --no-cancel, it has no handler for terminal/cancel, but advertises it.
 
 import { Readable, Writable } from "node:stream";
 
@@ -216,15 +214,12 @@ const app = agent({ name: "acpterm-v2agent" })
   .onRequest("_acpterm/end", (params) => params, async () => {
     await end();
     return {};
-  });
-
-if (!process.argv.includes("--no-cancel")) {
-  app.onRequest(methods.agent.terminal.cancel, async ({ client, params: { sessionId, terminalId } }) => {
+  })
+  .onRequest(methods.agent.terminal.cancel, async ({ client, params: { sessionId, terminalId } }) => {
     if (!Object.hasOwn(cancels, terminalId)) throw refused(terminalId);
     await cancels[terminalId](sender(client, sessionId));
     return {};
   });
-}
 
 const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
 const tap = new TransformStream({

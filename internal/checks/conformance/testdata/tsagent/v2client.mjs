@@ -1,8 +1,8 @@
 // An ACP v2 client made from the official TypeScript SDK, which shows the terminals of an agent.
 //
-//   node v2client.mjs PROMPT AGENT [ARG...]
+//   node v2client.mjs AGENT [ARG...]
 //
-// starts the agent, sends it the prompt and applies what it says of terminals until it is idle. Each terminal that can
+// starts the agent, prompts it and applies what it says of terminals until it is idle. Each terminal that can
 // be cancelled and has printed "cancel me" is, and so is the tool call "held". Then it tries what the agent has to refuse, and resumes the session from
 // its start, as a client that holds nothing. It prints as one JSON object: the terminals that it holds ("held", see
 // fold.mjs) and held after it resumed ("resumed"), the cancels that it sent ("cancelled") and whether they could be
@@ -22,7 +22,7 @@ import {
 
 import { Terminals } from "./fold.mjs";
 
-const [prompt, command, ...args] = process.argv.slice(2);
+const [command, ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
 const exited = once(child, "exit");
 const report = { cancelled: {}, again: [], toolCall: {} };
@@ -60,7 +60,7 @@ async function converse(agent) {
   await agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, info, capabilities: {} });
   await agent.buildSession(process.cwd()).withSession(async (session) => {
     const { sessionId } = session;
-    await session.prompt(prompt);
+    await session.prompt("go");
     const terminals = new Terminals();
     await applyUntilIdle(session, terminals);
     report.held = terminals.toJSON();

@@ -1,10 +1,10 @@
-//go:build unix
+//go:build linux
 
 package conformance
 
 // Real ACP adapters, unmodified from npm (pinned by testdata/adapters), on the other end of agentproc.Start. They run
 // commands themselves and report them by the _meta convention of v1. Then the test checks the contents of the manager.
-// A scripted model on loopback decides which commands to run (adapters_model_test.go), so the adapters need neither a
+// A scripted model on loopback decides which commands to run (agents_model_test.go), so the adapters need neither a
 // login nor a network. Their installation needs a network for packages not in npm's cache: 400 MB the first time. The
 // installation needs 1 GB of temporary files, and on Linux it includes the Node.js 22 that claude-agent-acp needs.
 //
@@ -22,12 +22,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
-	"github.com/sourcegraph/jsonrpc2"
-	"github.com/stretchr/testify/require"
 )
 
 // adaptersVariable, set to anything, makes the test install and run the adapters.
@@ -186,12 +187,13 @@ type adapterSession struct {
 func (a adapter) converse(
 	ctx context.Context, t *testing.T, m *acpterm.Manager, bin, dir, without string,
 ) (session adapterSession) {
-	model := scriptedModel{t: t, tool: a.tool}
+	model := new(player)
 	for _, c := range adapterCommands {
-		model.inputs = append(model.inputs, a.input(c))
+		model.moves = append(model.moves, move{tool: a.tool, input: a.input(c)})
 	}
 	server := httptest.NewServer(model)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { t.Log("requests that were refused: ", model.refused) })
 	home := t.TempDir()
 	cmd := exec.Command(filepath.Join(bin, a.program))
 	cmd.Dir = dir

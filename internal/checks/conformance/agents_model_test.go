@@ -2,8 +2,9 @@
 
 package conformance
 
-// The language model of TestAgents: an HTTP server that answers with the calls of a script, like that of TestAdapters.
-// Its calls can refer to the command of an earlier call, and it keeps the results for the test. It serves
+// The language model of TestAgents and TestAdapters: an HTTP server that answers with the calls of a script, and then
+// with a text. Its calls can refer to the command of an earlier call, and it keeps the results for the test. It serves
+// only these parts of the APIs:
 //
 //	POST /v1/messages                                    of Anthropic
 //	POST /v1/responses                                   of OpenAI
@@ -29,7 +30,7 @@ const theID = "<id>"
 
 var commandID = regexp.MustCompile(`term_[0-9A-Z]{26}`)
 
-// move is a call of a tool of acpterm-mcp.
+// move is a call of a tool.
 type move struct {
 	tool  string
 	input object
@@ -85,7 +86,7 @@ func (p *player) next(d dialogue) (id int, tool string, input object) {
 		searched = 1
 	}
 	switch {
-	case searched > 0 || p.agent.offered(d.tools):
+	case searched > 0 || p.agent.offered(d.tools, p.moves[0].tool):
 	case slices.Contains(d.tools, "ToolSearch"):
 		p.mu.Unlock()
 		return id, "ToolSearch", object{"query": "select:" + strings.Join(p.agent.named(), ","), "max_results": 9}
@@ -120,11 +121,11 @@ func (a agentProgram) named() (names []string) {
 	return names
 }
 
-func (a agentProgram) offered(tools []string) bool {
+func (a agentProgram) offered(tools []string, tool string) bool {
 	if a.namespace != "" {
 		return slices.Contains(tools, a.namespace)
 	}
-	return slices.Contains(tools, a.prefix+"run")
+	return slices.Contains(tools, a.prefix+tool)
 }
 
 // dialogue is what a request of any of the APIs contains.
@@ -231,5 +232,58 @@ func candidate(tool string, input object) object {
 	return object{
 		"candidates":    []object{{"content": content, "finishReason": "STOP"}},
 		"usageMetadata": object{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+	}
+}
+
+// answers holds the functions that return the events of an answer, by the path of the request.
+var answers = map[string]func(n int, tool string, input object) []object{
+	"/v1/messages":  messageEvents,
+	"/v1/responses": responseEvents,
+}
+
+// messageEvents returns the events of a streamed message of Anthropic's API.
+func messageEvents(n int, tool string, input object) []object {
+	block, stop := object{"type": "text", "text": ""}, "end_turn"
+	delta := object{"type": "text_delta", "text": "done"}
+	if input != nil {
+		stop = "tool_use"
+		block = object{"type": "tool_use", "id": fmt.Sprint("toolu_", n), "name": tool, "input": object{}}
+		delta = object{"type": "input_json_delta", "partial_json": string(must(json.Marshal(input)))}
+	}
+	usage := object{"input_tokens": 1, "output_tokens": 1}
+	return []object{
+		{"type": "message_start", "message": object{
+			"id": fmt.Sprint("msg_", n), "type": "message", "role": "assistant", "model": "scripted",
+			"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+		}},
+		{"type": "content_block_start", "index": 0, "content_block": block},
+		{"type": "content_block_delta", "index": 0, "delta": delta},
+		{"type": "content_block_stop", "index": 0},
+		{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage},
+		{"type": "message_stop"},
+	}
+}
+
+// responseEvents returns the events of a streamed response of OpenAI's API.
+func responseEvents(n int, tool string, input object) []object {
+	item := object{"type": "message", "id": fmt.Sprint("msg_", n), "role": "assistant", "content": []object{
+		{"type": "output_text", "text": "done"},
+	}}
+	if input != nil {
+		item = object{
+			"type": "function_call", "id": fmt.Sprint("fc_", n), "call_id": fmt.Sprint("call_", n), "name": tool,
+			"arguments": string(must(json.Marshal(input))),
+		}
+	}
+	id := fmt.Sprint("resp_", n)
+	usage := object{
+		"input_tokens": 1, "input_tokens_details": nil, "output_tokens": 1, "output_tokens_details": nil,
+		"total_tokens": 2,
+	}
+	return []object{
+		{"type": "response.created", "response": object{"id": id}},
+		{"type": "response.output_item.added", "output_index": 0, "item": item},
+		{"type": "response.output_item.done", "output_index": 0, "item": item},
+		{"type": "response.completed", "response": object{"id": id, "usage": usage}},
 	}
 }

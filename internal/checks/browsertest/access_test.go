@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 // pressed is the expression that presses a key where the focus is.
@@ -46,37 +47,6 @@ func testFindByKeyboard(t *testing.T, b visitor) {
 	require.Equal(t, "needle 2", eval[string](p, `el.shadowRoot.activeElement.textContent`))
 	eval[bool](p, `(part('.first-error').click(), true)`)
 	p.until(`el.shadowRoot.activeElement.textContent === 'error: bad'`)
-	p.requireQuiet()
-}
-
-// The line at the top stays there when a window gets another size.
-func testPlace(t *testing.T, b visitor) {
-	var output strings.Builder
-	for i := range 500 {
-		fmt.Fprintf(&output, "line %d %s\n", i, strings.Repeat("x", i%5*60))
-	}
-	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(output.String(), 0)}), nil)
-	p := b.visit(t, v.only(v.create(t, "ci")))
-	p.until(`el.row?.ended && el.text.includes('line 499 ')`)
-	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
-	for range 8 {
-		eval[bool](p, pressed("PageUp"))
-	}
-	const top = `part('.xterm-rows').firstChild.textContent.trim()`
-	eval[bool](p, frames)
-	for !strings.HasPrefix(eval[string](p, top), "line ") { // not within a line
-		eval[bool](p, pressed("ArrowUp"))
-		eval[bool](p, frames)
-	}
-	line := strings.Join(strings.Fields(eval[string](p, top))[:2], " ")
-	for _, size := range [][2]int64{{600, 500}, {1100, 800}, {340, 700}, {1000, 300}, {1000, 700}} {
-		before := eval[string](p, `innerWidth + ' ' + innerHeight`)
-		p.resize(size[0], size[1])
-		p.until(fmt.Sprintf(`innerWidth + ' ' + innerHeight !== %q`, before))
-		p.until(fmt.Sprintf(`(%s + ' ').startsWith('%s ')`, top, line))
-		eval[bool](p, frames)
-		require.True(t, eval[bool](p, fmt.Sprintf(`(%s + ' ').startsWith('%s ')`, top, line)), "%v: %s", size, line)
-	}
 	p.requireQuiet()
 }
 

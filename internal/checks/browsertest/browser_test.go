@@ -118,14 +118,14 @@ func startBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *browser {
 // requireNoBrowser waits until the processes of a browser are gone, and removes its files.
 func requireNoBrowser(t testing.TB, profile, dir string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return len(processesWith("cmdline", profile)) == 0 }, timeout, 10*time.Millisecond,
 		"processes of the browser are left")
 	require.NoError(t, os.RemoveAll(dir))
 }
 
-// processesWith returns the command lines that contain a text, or none without /proc.
-func processesWith(text string) (found []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+// processesWith returns the command lines or environments, as files of /proc, that contain a text, or none without /proc.
+func processesWith(name, text string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/" + name)
 	for _, file := range files {
 		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) {
 			found = append(found, string(line))
@@ -321,7 +321,36 @@ type openConns struct {
 
 	mu      sync.Mutex
 	all     []net.Conn
-	refuses bool // closes new connections immediately
+	refuses bool          // closes new connections immediately
+	frozen  chan struct{} // if not nil, nothing is written until it is closed
+}
+
+// freezingConn is one of them.
+type freezingConn struct {
+	net.Conn
+	o *openConns
+}
+
+func (c freezingConn) Write(p []byte) (int, error) {
+	c.o.mu.Lock()
+	frozen := c.o.frozen
+	c.o.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+	return c.Conn.Write(p)
+}
+
+// freeze sets whether nothing passes to the page, although no connection ends.
+func (o *openConns) freeze(freezes bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if freezes {
+		o.frozen = make(chan struct{})
+	} else {
+		close(o.frozen)
+		o.frozen = nil
+	}
 }
 
 func (o *openConns) Accept() (net.Conn, error) {
@@ -333,6 +362,7 @@ func (o *openConns) Accept() (net.Conn, error) {
 			conn.Close()
 		} else {
 			o.all = append(o.all, conn)
+			conn = freezingConn{conn, o}
 		}
 	}
 	return conn, err

@@ -114,23 +114,6 @@ func testActiveMatch(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// The count is of all output: while it grows, and after the screen shows another part.
-func testFindWhileRunning(t *testing.T, b visitor) {
-	texts := make(chan string)
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
-	p := b.visit(t, v.only(v.create(t, "make")))
-	texts <- "a needle\nhay\n"
-	p.until(`el.text.endsWith('hay\n')`)
-	eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', el.find('needle'))`)
-	p.until(`part('.count').textContent === '1 of 1'`)
-	texts <- "a needle\na needle\n"
-	p.until(`part('.count').textContent === '1 of 3'`)
-	eval[bool](p, `el.find('needle', true)`)
-	p.until(`part('.count').textContent === '3 of 3'`)
-	close(texts)
-	p.requireQuiet()
-}
-
 // The count goes on when the screen has no more room for all matches.
 func testFindCount(t *testing.T, b visitor) {
 	texts := make(chan string)

@@ -282,22 +282,3 @@ func testLoading(t *testing.T, b visitor) {
 	p.until(`part('.loading').textContent === '' && el.text.endsWith('text\n') && el.row.ended > 0`)
 	p.requireQuiet()
 }
-
-// The button that leads to the end covers nothing, and says what it does.
-func testToEnd(t *testing.T, b visitor) {
-	texts := make(chan string)
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
-	p := b.visit(t, v.url)
-	v.create(t, "make")
-	texts <- strings.Repeat("line\n", 300)
-	p.until(`el.following && el.text.length > 1000 && !visible(part('.to-end'))`)
-	eval[bool](p, `(part('textarea').focus(), part('textarea').dispatchEvent(
-		new KeyboardEvent('keydown', { key: 'Home', code: 'Home', keyCode: 36, bubbles: true, composed: true })) || true)`)
-	p.until(`visible(part('.to-end')) && part('.to-end').textContent === '↓ Follow'`)
-	require.True(t, eval[bool](p, `part('.to-end').getBoundingClientRect().bottom <= part('.screen').getBoundingClientRect().top`))
-	close(texts)
-	p.until(`part('.state').textContent === 'done' && part('.to-end').textContent === '↓ End'`)
-	eval[bool](p, `(part('.to-end').click(), true)`)
-	p.until(`!visible(part('.to-end')) && el.following`)
-	p.requireQuiet()
-}

@@ -56,17 +56,6 @@ func testFilter(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// The text of an empty page is in its centre.
-func testEmpty(t *testing.T, b visitor) {
-	v := serve(t, made(t, nil), nil)
-	p := b.visit(t, v.url)
-	const text = `document.getElementById('nothing')`
-	p.until(`visible(` + text + `)`)
-	require.Equal(t, "No command has run yet", eval[string](p, text+`.querySelector('b').textContent`))
-	require.InDelta(t, 500, eval[float64](p, `(() => { const r = `+text+`.getBoundingClientRect(); return r.x + r.width / 2 })()`), 10)
-	p.requireQuiet()
-}
-
 // A very long name of a session leaves room for the commands.
 func testLongSessionName(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}), nil)

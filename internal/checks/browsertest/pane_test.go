@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 // fills says that the screen of a PTY leaves less than a character and the scrollbar of its pane free.
@@ -192,6 +193,8 @@ func testPhones(t *testing.T, b visitor) {
 		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth - innerWidth`), 0, width)
 		require.Empty(t, eval[[]string](p, `[...el.shadowRoot.querySelectorAll('button, input, a.whole, .xterm-rows span')].filter(visible).filter(
 			node => !node.closest('.reader') && node.getBoundingClientRect().right > innerWidth).map(node => node.outerHTML.slice(0, 80))`), width)
+		eval[bool](p, "(document.querySelector('#back').click(), true)")
+		p.until(`visible(document.querySelector('nav a')) && !visible(document.querySelector('main'))`)
 		p.requireQuiet()
 		p.end()
 	}

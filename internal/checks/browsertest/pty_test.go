@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -16,13 +15,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
-	"github.com/acpterm/acpterm/view"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
 )
 
 // typist is a viewer of commands with a PTY. It records the requests and events of typed text.
@@ -286,25 +286,10 @@ func testTypingOffline(t *testing.T, b *browser) {
 
 func testTypingInOwnPage(t *testing.T, b *browser) {
 	y := serveTyping(t, &view.Options{Input: true})
-	mux := http.NewServeMux()
-	mux.Handle("/view/", http.StripPrefix("/view", y.view))
 	script := `stty -echo; echo ready; read -r line; echo "<$line>"`
-	terminals := []*acpterm.Terminal{y.sh(t, script), y.sh(t, script)}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>mine</title><link rel="icon" href="data:,">`+
-			`<script type="module" src="/view%s"></script>`, y.view.ScriptPath())
-		for _, terminal := range terminals {
-			fmt.Fprintf(w, `<acp-terminal src="/view%s"></acp-terminal>`,
-				y.view.TerminalPath(terminal.SessionID(), terminal.ID()))
-		}
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(func() {
-		y.view.Close()
-		server.Close()
-	})
-	p := b.open(t, server.URL, look("light", 1000, 900, 1))
+	y.sh(t, script)
+	y.sh(t, script)
+	p := b.open(t, host(t, "", y.viewer), look("light", 1000, 900, 1))
 	p.until(`[...document.querySelectorAll('acp-terminal')].every(each => each.text === 'ready\n')`)
 	p.focusScreen()
 	p.press("one\r")
@@ -398,39 +383,6 @@ func testLongPTY(t *testing.T, b *browser) {
 	p.until(`el.text.endsWith('12000\n') && visible(part('.cut'))`)
 	require.Contains(t, eval[string](p, `part('.cut').innerText`), "Only the last 10,000 lines are here.")
 	require.False(t, eval[bool](p, `visible(part('.earlier')) || visible(part('.later'))`))
-	p.requireQuiet()
-}
-
-func testTop(t *testing.T, b *browser) {
-	if _, err := exec.LookPath("top"); err != nil && os.Getenv("ACPTERM_REQUIRE_CHROMIUM") == "" {
-		t.Skip("there is no top in PATH")
-	}
-	y := serveTyping(t, &view.Options{Input: true})
-	terminal := y.sh(t, "exec top -d 1")
-	p := b.open(t, y.url, look("dark", 1000, 700, 1))
-	p.until(`el.text.startsWith('top - ') && el.text.includes('COMMAND')`)
-	batch := exec.Command("sh", "-c", "COLUMNS=80 LC_ALL=C.UTF-8 top -b -n 1 -w 80")
-	reference, err := batch.Output()
-	require.NoError(t, err)
-	plain := strings.Split(string(reference), "\n")
-	p.until(drawnRows + `[6].includes('COMMAND') && ` + drawnRows + `[7] !== ''`)
-	rows := eval[[]string](p, drawnRows)
-	require.Len(t, rows, 24)
-	for i, start := range []string{"top - ", "Tasks: ", "%Cpu(s):", "MiB Mem : ", "MiB Swap: "} {
-		require.True(t, strings.HasPrefix(plain[i], start), plain[i])
-		require.True(t, strings.HasPrefix(rows[i], start), rows[i])
-	}
-	require.Equal(t, strings.TrimRight(plain[6], " "), rows[6], "the header of the columns")
-	require.Regexp(t, `^ *\d+ \S+ `, rows[7])
-	require.Equal(t, "rgb(214, 221, 230)", style(p, "PID", "backgroundColor"), "the header is inverse")
-	require.Equal(t, "rgb(15, 20, 27)", style(p, "PID", "color"))
-	before := rows[0]
-	p.until(fmt.Sprintf(`!el.text.startsWith(%q)`, before)) // once a second
-	untilRows(p, 24)                                        // it draws over the old text
-	p.focusScreen()
-	p.press("q")
-	<-terminal.Done()
-	p.until(`part('.state').textContent === 'done'`)
 	p.requireQuiet()
 }
 

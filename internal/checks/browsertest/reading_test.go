@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/acptermtest"
@@ -44,52 +43,6 @@ func testWide(t *testing.T, b visitor) {
 	p = b.visit(t, v.only(v.create(t, "wide")))
 	p.resize(900, 600)
 	p.until(fmt.Sprintf(`el.text === %q`, wide))
-	p.requireQuiet()
-}
-
-// All matches are counted, however many there are, and Control F works from anywhere.
-func testFinding(t *testing.T, b *browser) {
-	v := serve(t, made(t, acptermtest.Commands{
-		"few": acptermtest.Print(strings.Repeat("a needle\n", 3), 0), "many": acptermtest.Print(strings.Repeat("a needle\n", 3000), 0),
-	}), nil)
-	few, many := v.create(t, "few"), v.create(t, "many")
-	<-few.Done()
-	<-many.Done()
-	p := b.open(t, v.url, look("light", 1100, 700, 1))
-	p.until(`document.querySelectorAll('nav a').length === 2`)
-	for terminal, want := range map[string]string{v.key(few): `^1 of 3$`, v.key(many): `^2,9\d\d of 3,000$`} { // the first one in view
-		eval[string](p, fmt.Sprintf(`location.hash = %q`, terminal))
-		p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && el.text.includes('needle') && el.row?.ended > 0`, terminal))
-		eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
-		p.press("f", chromedp.KeyModifiers(2)) // Control
-		p.until(`part('.find input').checkVisibility() && el.shadowRoot.activeElement === part('.find input')`)
-		eval[bool](p, `(part('.find input').value = '', true)`)
-		p.press("needle")
-		p.until(fmt.Sprintf(`/%s/.test(part('.count').textContent)`, want))
-		p.press(kb.Escape)
-	}
-	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
-	p.press(kb.ArrowDown)
-	require.True(t, eval[bool](p, `document.activeElement === document.querySelectorAll('nav a')[1]`))
-	p.press(kb.ArrowUp)
-	require.True(t, eval[bool](p, `document.activeElement === document.querySelectorAll('nav a')[0]`))
-	p.requireQuiet()
-}
-
-// A page can ask for dark or light, whatever the system uses.
-func testTheme(t *testing.T, b *browser) {
-	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)
-	p := b.open(t, v.only(v.create(t, "make")), look("light", 900, 600, 1))
-	p.until(`el.text === 'hello\n'`)
-	colour := func() string { return eval[string](p, `getComputedStyle(part('.box')).backgroundColor`) }
-	require.Equal(t, "rgb(255, 255, 255)", colour())
-	eval[bool](p, `(el.setAttribute('theme', 'dark'), true)`)
-	require.Equal(t, "rgb(15, 20, 27)", colour())
-	p.until(`getComputedStyle(part('.xterm-rows')).color === 'rgb(214, 221, 230)'`)
-	p.run(look("dark", 900, 600, 1))
-	eval[bool](p, `(el.setAttribute('theme', 'light'), true)`)
-	require.Equal(t, "rgb(255, 255, 255)", colour())
-	p.until(`getComputedStyle(part('.xterm-rows')).color === 'rgb(36, 41, 47)'`)
 	p.requireQuiet()
 }
 
@@ -209,24 +162,5 @@ func testList(t *testing.T, b visitor) {
 	eval[bool](p, `(document.querySelector('nav summary').click(), document.getElementById('newest').click(), true)`)
 	terminal := v.create(t, "good")
 	p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && location.hash === '#' + %[1]q`, v.key(terminal)))
-	p.requireQuiet()
-}
-
-func testWrap(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 79)+"\nend\n", 0)}), nil)
-	p := b.visit(t, v.only(v.create(t, "make")))
-	p.resize(390, 844)
-	const lines = `part('.xterm-rows').innerText.trimEnd().split('\n').length`
-	const wrapped = lines + ` > 2 && part('.screen').scrollWidth <= part('.screen').clientWidth`
-	p.until(`el.text.endsWith('end\n') && ` + wrapped)
-	require.Equal(t, strings.Repeat("x", 79)+"\nend\n", eval[string](p, "el.text"))
-	eval[bool](p, `(part('.wrap').click(), true)`)
-	p.until(lines + ` === 2`)
-	eval[bool](p, `(part('.wrap').click(), true)`)
-	p.until(wrapped)
-	p.resize(1000, 700)
-	p.until(lines + ` === 2 && !visible(part('.wrap'))`)
-	p.end()
-
 	p.requireQuiet()
 }

@@ -4,7 +4,6 @@ package browsertest
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -90,28 +89,20 @@ func testTimes(t *testing.T, b visitor) {
 	p.end()
 }
 
-// The times of a long output are right on each part of it, also if its beginning is not kept, and the choice is
-// remembered for other commands.
+// The times of a long output are right on each part of it, also if its beginning is not kept.
 func testTimesOfParts(t *testing.T, b visitor) {
-	texts := make(chan string)
 	var slept [4]time.Time // before and after each pause of "serve"
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "ok": acptermtest.Print("fine\n", 0),
-		"long": func(p *acptermtest.Process) int { // more than the server sends at first
-			io.WriteString(p, strings.Repeat("a line of about forty characters, twice\n", 35_000))
-			p.Sleep(2 * time.Second)
-			io.WriteString(p, "last\n")
-			return 0
-		}, "serve": func(p *acptermtest.Process) int {
-			for i := range 70_000 {
-				fmt.Fprintf(p, "line %06d\n", i)
-				if pause := slices.Index([]int{30_000, 69_000}, i); pause >= 0 {
-					slept[2*pause] = time.Now()
-					p.Sleep(2 * time.Second)
-					slept[2*pause+1] = time.Now()
-				}
+	v := serve(t, made(t, acptermtest.Commands{"serve": func(p *acptermtest.Process) int {
+		for i := range 70_000 {
+			fmt.Fprintf(p, "line %06d\n", i)
+			if pause := slices.Index([]int{30_000, 69_000}, i); pause >= 0 {
+				slept[2*pause] = time.Now()
+				p.Sleep(2 * time.Second)
+				slept[2*pause+1] = time.Now()
 			}
-			return acptermtest.Block(p)
-		}}), nil)
+		}
+		return acptermtest.Block(p)
+	}}), nil)
 	limit := uint64(800_000) // 66,666 lines
 	create := func(command string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, OutputByteLimit: &limit}, nil)
@@ -151,20 +142,6 @@ func testTimesOfParts(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.to-end').click(), true)`)
 	p.until(`el.text.endsWith('line 069999\n')`)
 	p.until(timeOf("line 069999") + fmt.Sprintf(` === %f`, last))
-
-	start = time.Now()
-	long := v.createLong(t, "long")
-	<-long.Done()
-	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(long)))
-	p.until(`part('.state').textContent === 'done'`)
-	between(p, "last", start.Add(2*time.Second), time.Now())
-	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(create("ok"))))
-	p.until(`part('.state').textContent === 'done' && ` + timeOf("fine") + ` > 0`)
-	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(create("make"))))
-	p.until(`part('.command').textContent === 'make'`)
-	texts <- "made\n"
-	p.until(timeOf("made") + ` > 0`)
-	close(texts)
 	p.requireQuiet()
 	p.end()
 }

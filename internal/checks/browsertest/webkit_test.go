@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +63,7 @@ func startWebKit(t *testing.T) *webkit {
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		wait()
-		require.Eventually(t, func() bool { return len(processesIn(dir)) == 0 }, timeout, 10*time.Millisecond,
+		require.Eventually(t, func() bool { return len(processesWith("environ", dir)) == 0 }, timeout, 10*time.Millisecond,
 			"processes of the browser are left")
 	})
 	require.Eventually(t, func() bool {
@@ -166,15 +165,4 @@ func (p webkitWindow) end() {
 
 func TestInWebKit(t *testing.T) {
 	runInOther(t, startWebKit(t))
-}
-
-// processesIn returns the processes whose environment contains a directory, or none without /proc.
-func processesIn(dir string) (found []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), dir) {
-			found = append(found, file)
-		}
-	}
-	return found
 }

@@ -4,60 +4,12 @@ package browsertest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/acptermtest"
 )
-
-// An element that is hidden while its output arrives is at the end when it is shown.
-func testShownLater(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("line\n", 500)+"end\n", 0)}), nil)
-	terminal := v.create(t, "make")
-	<-terminal.Done()
-	p := b.visit(t, host(t, "", v))
-	p.until(`el.text.endsWith('end\n')`)
-	for i := range 6 {
-		eval[bool](p, `(() => {
-			document.getElementById('box')?.remove()
-			const box = document.createElement('div')
-			box.id = 'box'
-			box.style.display = 'none'
-			const other = document.createElement('acp-terminal')
-			other.setAttribute('src', el.getAttribute('src'))
-			box.append(other)
-			document.body.prepend(box)
-			return true
-		})()`)
-		if i%2 == 0 {
-			p.until(`el.text.endsWith('end\n') && el.row?.ended > 0`)
-		}
-		eval[bool](p, `(document.getElementById('box').style.display = '', true)`)
-		p.until(`el.text.endsWith('end\n') && [...part('.xterm-rows').children].some(row => row.textContent.startsWith('end'))`)
-		p.until(`el.following && !visible(part('.to-end'))`)
-		require.True(t, eval[bool](p, `new Promise(done => setTimeout(done, 200)).then(() => el.following && !visible(part('.to-end')))`), "it stays there")
-	}
-}
-
-// A page's CSS reset does not give a dark screen a light frame.
-func testReset(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)
-	v.create(t, "make")
-	for _, reset := range []string{
-		"*, *::before, *::after { margin: 0; padding: 0; border: 0; box-sizing: border-box; color-scheme: light }",
-		"*:where(:not(html, iframe, canvas, img, svg, video, audio):not(svg *, symbol *)) { all: unset; display: revert }",
-		"html { color-scheme: light } acp-terminal { all: initial }",
-	} {
-		p := b.visit(t, host(t, "<style>"+reset+"</style>", v))
-		p.until(`el.text === 'hello\n'`)
-		eval[bool](p, `(el.setAttribute('theme', 'dark'), true)`)
-		p.until(`getComputedStyle(part('.box')).backgroundColor === 'rgb(15, 20, 27)' &&
-			getComputedStyle(part('.xterm-rows')).color === 'rgb(214, 221, 230)'`)
-		p.end()
-	}
-}
 
 // No socket is closed while it connects, because browsers warn about that.
 func testNoSocketClosedEarly(t *testing.T, b visitor) {

@@ -131,30 +131,18 @@ var inEach = []struct {
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
-// inOthers lists the tests that a browser other than Chromium runs outside .ci/long: connections, text, keys,
-// selections, and an end.
+// inOthers lists the tests that a browser other than Chromium runs outside .ci/long: connections, text, selections, the
+// cache, and layout.
 var inOthers = []string{
 	"a reload and a lost connection leave no gap and no repeat",
-	"Stop ends the tree, and by force when pressed twice",
 	"output and commands are text",
 	"a copy has the tabs and the lines that the command wrote",
-	"Control F and arrow keys of the page",
 	"a page is light, and a second visit loads no files",
 	"the user who types decides the size of a PTY, and others scale it",
-	"keys that a touch keyboard lacks reach the command",
-	"a terminal fills the screen",
 	"on phones, all fits and can be touched",
-	"find has choices for case, words and expressions",
-	"screen readers find all lines and headings, and read new output out",
 	"the groups of a command fold",
-	"lines have times on demand",
 	"an element in a panel that was hidden fills its pane",
 	"a page from right to left leaves the text from left to right",
-	"common forms of errors are found, and ordinary lines are not",
-	"Control F finds before a click",
-	"opening Find leaves a match in view",
-	"a copy while a group folds is whole",
-	"open as text has the bytes as written",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

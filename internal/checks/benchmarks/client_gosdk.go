@@ -13,7 +13,7 @@ import (
 type goSDKClient struct{ terminals *naiveTerminals }
 
 func serveGoSDK(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	c := acp.NewClientSideConnection(goSDKClient{newNaiveTerminals(ownGroup())}, conn, conn)
+	c := acp.NewClientSideConnection(goSDKClient{newNaiveTerminals()}, conn, conn)
 	c.SetLogger(slog.New(slog.DiscardHandler))
 	return c.Done(), nil
 }

@@ -8,22 +8,18 @@ import (
 	"errors"
 	"io"
 	"log"
-	"syscall"
+
+	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
-	"github.com/sourcegraph/jsonrpc2"
 )
 
 type naiveClient struct{ terminals *naiveTerminals }
 
-// serveNaive returns a client that starts commands with these attributes.
-func serveNaive(attributes *syscall.SysProcAttr) client {
-	return func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-		stream := jsonrpc2.NewPlainObjectStream(conn)
-		c := naiveClient{newNaiveTerminals(attributes)}
-		return jsonrpc2.NewConn(context.Background(), stream, jsonrpc2.AsyncHandler(c),
-			jsonrpc2.SetLogger(log.New(io.Discard, "", 0))).DisconnectNotify(), nil
-	}
+func serveNaive(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
+	c := naiveClient{newNaiveTerminals()}
+	return jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(conn), jsonrpc2.AsyncHandler(c),
+		jsonrpc2.SetLogger(log.New(io.Discard, "", 0))).DisconnectNotify(), nil
 }
 
 func (c naiveClient) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {

@@ -33,7 +33,7 @@ const longestLine = 8 << 20
 
 // start starts a client. The client ends when its standard input is closed.
 func (s *stage) start(subject string) (*process, error) {
-	c := self("client", subject, s.profiles)
+	c := self("client", subject)
 	if subject == node {
 		var err error
 		if c, err = nodeCommand(); err != nil {

@@ -1,7 +1,7 @@
 // Benchmarks compares acpterm with alternatives for clients that run commands for an agent. It prints a Markdown table,
 // and exits with status 1 if acpterm misses a target in the table:
 //
-//	go run ./internal/checks/benchmarks [-quick] [-rounds N] [-only REGEXP] [-cpuprofile DIR]
+//	go run ./internal/checks/benchmarks [-quick] [-rounds N] [-only REGEXP]
 //
 // Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
 // machine drifts. Therefore, every client has a turn in each round of a row, a number is the median of all rounds (or
@@ -47,7 +47,7 @@ Measures acpterm beside other clients, prints a table, and exits with 1 if acpte
 
   benchmarks -quick
   benchmarks -only 'wait' -rounds 5
-  benchmarks -only 'output' -cpuprofile profiles
+  benchmarks -only 'output'
 
 `
 
@@ -57,7 +57,6 @@ func run() error {
 	var s settings
 	flag.BoolVar(&s.quick, "quick", false, "measure for a moment; a missed target is not a failure")
 	flag.IntVar(&s.rounds, "rounds", 0, "the number of `rounds` of each row (default: chosen by the row)")
-	flag.StringVar(&s.profiles, "cpuprofile", "", "write a CPU profile of each Go client into this `directory`")
 	only := flag.String("only", "", "measure only rows whose names match this regular `expression`")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
@@ -71,13 +70,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if s.profiles != "" {
-		if err := os.MkdirAll(s.profiles, 0o777); err != nil {
-			return err
-		}
-	}
-	fmt.Println(describeMachine())
-	before := readLoad()
+	fmt.Printf("%s\nload: %s\n", describeMachine(), load())
 	var errs []error
 	var columns []string
 	missed := 0
@@ -91,7 +84,7 @@ func run() error {
 		errs = append(errs, result.failure())
 		missed += result.missed()
 	}
-	fmt.Printf("\n%s\n", before.untilNow())
+	fmt.Printf("\nload: %s\n", load())
 	if missed > 0 && !s.quick {
 		errs = append(errs, fmt.Errorf("%d targets are missed", missed))
 	}

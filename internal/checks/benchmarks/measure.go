@@ -16,12 +16,11 @@ import (
 
 // The names of the subjects in the table.
 const (
-	bare        = "acpterm"
-	full        = "with policy, events, follower"
-	naive       = "naive"
-	naiveSetsid = "naive, own session"
-	goSDK       = "Go SDK"
-	node        = "Node"
+	bare  = "acpterm"
+	full  = "with policy, events, follower"
+	naive = "naive"
+	goSDK = "Go SDK"
+	node  = "Node"
 )
 
 // The names of the subjects in the other tables: acpterm with something more than the bare one has.
@@ -36,16 +35,15 @@ const (
 )
 
 // peers returns the clients without acpterm.
-func peers() []string { return []string{naive, naiveSetsid, goSDK, node} }
+func peers() []string { return []string{naive, goSDK, node} }
 
 // subjects returns acpterm and its peers.
 func subjects() []string { return append([]string{bare, full}, peers()...) }
 
 // settings apply to all rows. The zero value measures everything.
 type settings struct {
-	quick    bool
-	rounds   int    // or 0 for the row's own number
-	profiles string // the directory for CPU profiles, or ""
+	quick  bool
+	rounds int // or 0 for the row's own number
 }
 
 // amount is the size of a measurement in a full run and in a quick run.

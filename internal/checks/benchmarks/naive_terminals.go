@@ -9,20 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"unicode/utf8"
 )
 
 type naiveTerminals struct {
-	attributes *syscall.SysProcAttr // of all commands
-
 	mu        sync.Mutex
 	next      int
 	terminals map[string]*naiveTerminal
 }
 
-func newNaiveTerminals(attributes *syscall.SysProcAttr) *naiveTerminals {
-	return &naiveTerminals{attributes: attributes, terminals: make(map[string]*naiveTerminal)}
+func newNaiveTerminals() *naiveTerminals {
+	return &naiveTerminals{terminals: make(map[string]*naiveTerminal)}
 }
 
 type naiveTerminal struct {
@@ -37,7 +34,7 @@ func (ts *naiveTerminals) create(command string, args, env []string, cwd string,
 	cmd.Dir = cwd
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &t.out, &t.out
-	cmd.SysProcAttr = ts.attributes
+	cmd.SysProcAttr = ownGroup()
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr   { return nil }
-func ownSession() *syscall.SysProcAttr { return nil }
+func ownGroup() *syscall.SysProcAttr { return nil }
 
 func killGroup(p *os.Process) { p.Kill() }

@@ -56,10 +56,7 @@ func newManager(b *testing.B, options *acpterm.Options) *acpterm.Manager {
 // runOne creates a terminal, waits for its command and releases it. The command must succeed. runOne returns the
 // terminal's information from before the release.
 func runOne(b *testing.B, m *acpterm.Manager, line ...string) acpterm.TerminalInfo {
-	return runRequest(b, m, acpterm.CreateTerminalRequest{SessionID: session, Command: line[0], Args: line[1:]})
-}
-
-func runRequest(b *testing.B, m *acpterm.Manager, request acpterm.CreateTerminalRequest) acpterm.TerminalInfo {
+	request := acpterm.CreateTerminalRequest{SessionID: session, Command: line[0], Args: line[1:]}
 	t, err := m.Create(b.Context(), request, nil)
 	require.NoError(b, err)
 	status, err := t.Wait(b.Context())

@@ -28,7 +28,6 @@ func doors(servers []server) []door {
 	all := []door{
 		{"`terminal/*`, in one process", openACP(inProcessACP)},
 		{"`terminal/*`, stdio", openACP(stdioACP)},
-		{"mcpserver, in one process", inProcessMCP},
 		{"mcpserver, stdio", childMCP("serve-mcp", false)},
 		{"mcpserver, stdio, `run` and `release`", childMCP("serve-mcp", true)},
 		{"mcpserver, HTTP", httpMCP},
@@ -131,20 +130,6 @@ func callRun(t tools, release func(context.Context, string) error) func(context.
 func (t acptermTools) release(ctx context.Context, id string) error {
 	_, err := t.CallTool(ctx, &mcp.CallToolParams{Name: "release", Arguments: map[string]any{"id": id}})
 	return err
-}
-
-func inProcessMCP(ctx context.Context) (func(context.Context) error, func() error, error) {
-	m := newManager()
-	s := mcpserver.New(m, nil)
-	near, far := mcp.NewInMemoryTransports()
-	go s.Run(ctx, far)
-	session, err := connect(ctx, near)
-	if err != nil {
-		return nil, nil, errors.Join(err, m.Close())
-	}
-	return callRun(acptermTools{session, nil}, nil), func() error {
-		return errors.Join(session.Close(), s.Close(), m.Close())
-	}, nil
 }
 
 func childMCP(name string, release bool) func(context.Context) (func(context.Context) error, func() error, error) {

@@ -250,8 +250,7 @@ func (p *page) json(expression string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => {"+library+
-		"return JSON.stringify(await ("+expression+")) ?? 'null'})()", chromedp.EvalAwaitPromise))
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[string](jsonOf(expression), chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err, expression)
 	return value
 }
@@ -266,18 +265,9 @@ func (p *page) resize(width, height int64) { p.run(look("light", width, height, 
 
 func (p *page) end() { p.close() }
 
-// until waits until an expression on the page is true.
 func (p *page) until(expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(timeout); !eval[bool](p,
-		"(() => { try { return !!("+expression+") } catch { return false } })()"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.t.Fatalf("the page has not come to %s\nthe text is %.600q\nthe state is %s\nproblems: %q", expression,
-				eval[string](p, "el?.text ?? ''"), eval[string](p, "JSON.stringify(el?.row ?? null)"), p.problems)
-		}
-	}
+	awaitTrue(p, expression)
 }
 
 // click clicks the visible center of an element of the terminal.

@@ -172,7 +172,7 @@ func testPhones(t *testing.T, b visitor) {
 	v := serve(t, m, &view.Options{AllowStop: true})
 	terminal := v.create(t, "make", strings.Repeat("argument ", 40))
 	<-terminal.Done()
-	for _, width := range []int64{320, 360, 390} {
+	for _, width := range []int64{320, 390} {
 		p := b.visit(t, v.url)
 		p.resize(width, 700)
 		p.until(`visible(document.querySelector('nav a')) && !visible(el)`)

@@ -5,16 +5,14 @@ package browsertest
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/acptermtest"
-	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/acptermtest"
 )
 
 // bareWriter hides http.Flusher and http.Hijacker.
@@ -41,32 +39,4 @@ func testMiddleware(t *testing.T, b visitor) {
 	p.end()
 	p = b.visit(t, v.only(terminal))
 	p.until(`part('.note').textContent.includes('http.Flusher') && !visible(part('.stop'))`)
-}
-
-// Behind a proxy that rewrites the Host header, the page shows everything, and the reason why a stop is refused. With
-// Options.Origins it can stop commands.
-func testRewrittenHost(t *testing.T, b visitor) {
-	var target *url.URL
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
-	t.Cleanup(func() {
-		proxy.CloseClientConnections()
-		proxy.Close()
-	})
-	m := made(t, acptermtest.Commands{"serve": acptermtest.Block})
-	for _, origins := range [][]string{nil, {proxy.URL}} {
-		v := serve(t, m, &view.Options{AllowStop: true, Origins: origins})
-		target = must(url.Parse(v.server.URL))
-		terminal := v.create(t, "serve")
-		p := b.visit(t, proxy.URL+v.view.TerminalPath(terminal.SessionID(), terminal.ID()))
-		p.until(`part('.state').textContent === 'running' && visible(part('.stop'))`)
-		p.click(".stop")
-		if origins == nil {
-			p.until(`part('.problem').textContent.startsWith('Not stopped: not from another origin') &&
-				part('.problem').textContent.includes('Options.Origins')`)
-			require.Empty(t, terminal.EndedBy())
-		} else {
-			p.until(`part('.state').textContent.startsWith('killed')`)
-		}
-		p.end()
-	}
 }

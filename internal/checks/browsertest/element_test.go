@@ -182,10 +182,4 @@ func testOdd(t *testing.T, b visitor) {
 		p.until(`el.text === 'hello\n'`)
 		p.end()
 	}
-	p := b.visit(t, v.url)
-	p.resize(320, 256)
-	p.until(`document.querySelectorAll('nav li').length === 2`)
-	eval[bool](p, `([...document.querySelectorAll('nav a')].find(a => a.textContent.includes('make')).click(), true)`)
-	p.until(`el.text === 'hello\n'`)
-	require.GreaterOrEqual(t, eval[int](p, `part('.screen').clientHeight`), 120)
 }

@@ -4,7 +4,6 @@ package browsertest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +13,7 @@ import (
 )
 
 // The text of the filter selects commands by their words, their session and their directory. Sessions without a match
-// disappear, and an empty result says so.
+// disappear, and an empty result says so. Arrow keys go from command to command.
 func testFilter(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"go": acptermtest.Print("", 0), "npm": acptermtest.Print("", 1)}), nil)
 	run := func(session acpterm.SessionID, command string, args ...string) {
@@ -43,6 +42,14 @@ func testFilter(t *testing.T, b visitor) {
 		p.until(fmt.Sprintf(`%s === %q`, shown, step.want))
 		require.Equal(t, step.want == "", eval[bool](p, `visible(document.getElementById('none'))`))
 	}
+	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
+	for _, step := range []struct {
+		key string
+		to  int
+	}{{"ArrowDown", 1}, {"ArrowUp", 0}} {
+		pressOn(p, step.key)
+		require.True(t, eval[bool](p, fmt.Sprintf(`document.activeElement === document.querySelectorAll('nav a')[%d]`, step.to)))
+	}
 	eval[bool](p, `(document.querySelector('[data-kind=failed]').click(), true)`)
 	p.until(shown + ` === 'first, npm run build'`)
 	filter("vet")
@@ -53,18 +60,5 @@ func testFilter(t *testing.T, b visitor) {
 	p.until(`visible(document.getElementById('none'))`)
 	eval[bool](p, `(document.getElementById('show-all').click(), true)`)
 	p.until(`[...document.querySelectorAll('nav li')].filter(visible).length === 4 && document.getElementById('filter-text').value === ''`)
-	p.requireQuiet()
-}
-
-// A very long name of a session leaves room for the commands.
-func testLongSessionName(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}), nil)
-	v.create(t, "make")
-	v.view.NameSession("session-1", strings.Repeat("a long name ", 84))
-	p := b.visit(t, v.url)
-	p.until(`el.text === 'made\n' && document.querySelector('nav h2').textContent.length > 900`)
-	require.Less(t, eval[int](p, `document.querySelector('nav summary').offsetHeight`), 60)
-	require.Less(t, eval[int](p, `part('header').offsetHeight`), 110)
-	require.Greater(t, eval[int](p, `document.querySelector('nav h2').title.length`), 900)
 	p.requireQuiet()
 }

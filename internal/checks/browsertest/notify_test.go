@@ -3,8 +3,6 @@ package browsertest
 // Notifications of a command's end for a user who is looking elsewhere.
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,16 +19,19 @@ func setHidden(p tab, hidden bool) {
 		document.hasFocus = () => !document.hidden, document.dispatchEvent(new Event('visibilitychange')))`)
 }
 
+// catchNotices redirects notifications to window.told. The user's answer to the question for them is window.answer.
+const catchNotices = `window.told = [], window.answer = 'granted', window.Notification = class {
+	constructor(title, { body }) { told.push(title + ': ' + body.replace(/\d+(\.\d)? m?s/, 'x s')) }
+	static async requestPermission() { return window.answer }
+}`
+
 func testNotify(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "test": acptermtest.Block}), nil)
 	v.create(t, "make")
 	p := b.visit(t, v.url)
 	p.until(`document.title === '(1) Terminals'`)
-	eval[bool](p, `(window.told = [], window.Notification = class {
-		constructor(title, { body }) { told.push(title + ': ' + body.split(' · ')[0]) }
-		static async requestPermission() { return window.answer }
-	}, window.answer = 'denied', document.getElementById('notify').click(), true)`)
+	eval[bool](p, `(`+catchNotices+`, window.answer = 'denied', document.getElementById('notify').click(), true)`)
 	p.until(`!document.getElementById('notify').checked`)
 	eval[bool](p, `(window.answer = 'granted', document.getElementById('notify').click(), true)`)
 	p.until(`document.getElementById('notify').checked`)
@@ -38,11 +39,11 @@ func testNotify(t *testing.T, b visitor) {
 	other := v.create(t, "test")
 	p.until(`document.title === '(2) Terminals'`)
 	close(texts)
-	p.until(`document.title === '(1) Terminals' && told.join() === 'make: done'`)
+	p.until(`document.title === '(1) Terminals' && told.join() === 'make: done · x s · session-1'`)
 	setHidden(p, false)
 	require.NoError(t, other.Kill(t.Context()))
 	p.until(`document.title === 'killed: test'`)
-	require.Equal(t, []string{"make: done"}, eval[[]string](p, `told`), "the person sees the page")
+	require.Equal(t, []string{"make: done · x s · session-1"}, eval[[]string](p, `told`), "the person sees the page")
 	p.end()
 }
 
@@ -58,10 +59,7 @@ func testWhose(t *testing.T, b visitor) {
 	single := b.visit(t, v.only(terminal))
 	single.until(`document.title === 'make – Checkout'`)
 	p.until(`document.title === '(1) Terminals'`)
-	eval[bool](p, `(window.told = [], window.Notification = class {
-		constructor(title, { body }) { told.push(title + ': ' + body.replace(/\d+(\.\d)? m?s/, 'x s')) }
-		static async requestPermission() { return 'granted' }
-	}, document.getElementById('notify').click(), true)`)
+	eval[bool](p, `(`+catchNotices+`, document.getElementById('notify').click(), true)`)
 	p.until(`document.getElementById('notify').checked`)
 	setHidden(p, true)
 	close(texts)
@@ -123,38 +121,5 @@ func testSources(t *testing.T, b visitor) {
 	p.until(`el.text === 'made\n' && part('.numbers').innerText.includes('helper') && part('.numbers').innerText.includes('Tests')`)
 	source.Remove()
 	p.until(headings + ` === 'Checkout'`)
-	p.end()
-}
-
-// Control F and the arrow keys of the page, and the number of matches.
-func testKeys(t *testing.T, b visitor) {
-	v := serve(t, made(t, acptermtest.Commands{
-		"few": acptermtest.Print(strings.Repeat("a needle\n", 3), 0), "many": acptermtest.Print(strings.Repeat("a needle\n", 3000), 0),
-	}), nil)
-	p := b.visit(t, v.url)
-	press := func(key string, control bool) {
-		eval[bool](p, fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
-			{ key: %q, ctrlKey: %t, bubbles: true, composed: true, cancelable: true })) || true`, key, control))
-	}
-	for command, want := range map[string]string{"few": `^1 of 3$`, "many": `^2,9\d\d of 3,000$`} { // the first one in view
-		terminal := v.create(t, command)
-		<-terminal.Done()
-		p.until(fmt.Sprintf(`!!document.querySelector('nav a[href="#%s"]')`, v.key(terminal)))
-		eval[bool](p, fmt.Sprintf(`(document.querySelector('nav a[href="#%s"]').click(), document.querySelector('nav a').focus(), true)`,
-			v.key(terminal)))
-		p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && el.text.includes('needle') && el.row?.ended > 0`, v.key(terminal)))
-		press("f", true)
-		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
-		eval[bool](p, `(part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
-		p.until(fmt.Sprintf(`/%s/.test(part('.count').textContent)`, want))
-	}
-	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
-	for _, step := range []struct {
-		key string
-		to  int
-	}{{"ArrowDown", 1}, {"ArrowUp", 0}} {
-		press(step.key, false)
-		require.True(t, eval[bool](p, fmt.Sprintf(`document.activeElement === document.querySelectorAll('nav a')[%d]`, step.to)))
-	}
 	p.end()
 }

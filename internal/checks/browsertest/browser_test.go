@@ -335,11 +335,12 @@ func (c freezingConn) Write(p []byte) (int, error) {
 func (o *openConns) freeze(freezes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if freezes {
-		o.frozen = make(chan struct{})
-	} else {
+	if o.frozen != nil {
 		close(o.frozen)
 		o.frozen = nil
+	}
+	if freezes {
+		o.frozen = make(chan struct{})
 	}
 }
 
@@ -388,6 +389,7 @@ func serve(
 	server.Listener = open
 	server.Start()
 	t.Cleanup(func() {
+		open.freeze(false)
 		v.Close()
 		open.drop()
 		server.Close()

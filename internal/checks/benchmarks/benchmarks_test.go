@@ -121,19 +121,3 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	require.Equal(t, "| order: turn | 3 | 3 | 3 | FAILED: it broke | not measured: it is not here | ≤ 0.5 × naive | "+
 		"**no** (1.00); yes (1.00) |\n", result.markdown())
 }
-
-// The stage closes a subject's resources at the end, the last one first. A failure to close is a failure of the row.
-func TestStageCloses(t *testing.T) {
-	var closed []int
-	r := row{rounds: amount{full: 1}, open: func(s *stage, subject string) (turn, error) {
-		if subject == bare {
-			for i := range 2 {
-				s.after(func() error { closed = append(closed, i); return nil })
-			}
-			s.after(func() error { return errors.New("it did not close") })
-		}
-		return func(findings) error { return nil }, nil
-	}}
-	require.ErrorContains(t, r.measure(settings{}).failure(), "it did not close")
-	require.Equal(t, []int{1, 0}, closed)
-}

@@ -37,9 +37,6 @@ func percent(v float64) string        { return fmt.Sprintf("%.1f %%", v*100) }
 
 // markdown returns a line for each metric.
 func (r result) markdown() string {
-	if r.row.without != "" {
-		return fmt.Sprintf("| %s | %s |%s\n", r.row.name, r.row.without, strings.Repeat(" |", len(r.row.columns())+1))
-	}
 	var b strings.Builder
 	for _, m := range r.row.metrics {
 		fmt.Fprintf(&b, "| %s: %s |", r.row.name, m.name)

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused lists documents that no rule for lenient reading saves, with the wrong field.
+// refused lists documents that no rule for lenient reading saves, with the wrong field. A wrong value of a property is a
+// part of TestEveryValueInEveryPlace.
 var refused = []struct{ document, field string }{
 	{`null`, "params"},
 	{`[]`, "params"},
@@ -21,31 +22,20 @@ var refused = []struct{ document, field string }{
 	{`7`, "params"},
 	{`{}`, "sessionId"},
 	{`{"command":"ls"}`, "sessionId"},
-	{`{"sessionId":null,"command":"ls"}`, "sessionId"},
-	{`{"sessionId":7,"command":"ls"}`, "sessionId"},
 	{`{"sessionId":"s"}`, "command"},
-	{`{"sessionId":"s","command":null}`, "command"},
-	{`{"sessionId":"s","command":["ls"]}`, "command"},
 	{`{"sessionId":"s","Command":"ls"}`, "command"},
 	{`{"sessionId":"s","command":null,"COMMAND":"ls"}`, "command"},
-	{`{"sessionId":"s","command":"ls","args":"-l"}`, "args"},
 	{`{"sessionId":"s","command":"ls","args":["a",5]}`, "args[1]"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1"},7]}`, "env[1]"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1"},{"name":5,"value":"1"}]}`, "env[1].name"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1","Name":"B"},{"name":"B","Value":""}]}`, "env[1].value"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1"}],"env":[{"name":"B"}]}`, "env[0].value"},
 	{`{"sessionId":"s","command":"ls","args":["a",null]}`, "args[1]"},
-	{`{"sessionId":"s","command":"ls","env":{"A":"1"}}`, "env"},
 	{`{"sessionId":"s","command":"ls","env":[null]}`, "env[0]"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1"},{"value":"1"}]}`, "env[1].name"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":"1"},{"name":"B"}]}`, "env[1].value"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":null,"value":"1"}]}`, "env[0].name"},
 	{`{"sessionId":"s","command":"ls","env":[{"name":"A","value":null}]}`, "env[0].value"},
-	{`{"sessionId":"s","command":"ls","cwd":1}`, "cwd"},
-	{`{"sessionId":"s","command":"ls","outputByteLimit":-1}`, "outputByteLimit"},
-	{`{"sessionId":"s","command":"ls","outputByteLimit":1.5}`, "outputByteLimit"},
-	{`{"sessionId":"s","command":"ls","outputByteLimit":18446744073709551616}`, "outputByteLimit"},
-	{`{"sessionId":"s","command":"ls","outputByteLimit":"1024"}`, "outputByteLimit"},
 }
 
 func TestRefused(t *testing.T) {

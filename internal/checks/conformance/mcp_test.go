@@ -14,14 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/mcpserver"
-	"github.com/sourcegraph/jsonrpc2"
-	"github.com/stretchr/testify/require"
 )
 
-// mcpAgent is a client with the agent. The client serves terminal/* in version 1 of ACP, and the MCP server in both.
+// mcpAgent is a client with the agent. The client serves the MCP server, and no terminal/*.
 type mcpAgent struct {
 	t       *testing.T
 	version int
@@ -49,15 +50,12 @@ type mcpOutcome struct {
 			Output   string
 		}
 	}
-
-	ExitCode *int // of terminal/*
-	Output   string
 }
 
 // startMCPAgent starts the agent with a session that has the MCP server. transports are those that the agent supports.
-func startMCPAgent(t *testing.T, version int, options *acpterm.Options, transports ...string) *mcpAgent {
+func startMCPAgent(t *testing.T, version int, transports ...string) *mcpAgent {
 	t.Helper()
-	a := &mcpAgent{t: t, version: version, manager: must(acpterm.NewManager(options)), said: make(chan string, 16)}
+	a := &mcpAgent{t: t, version: version, manager: must(acpterm.NewManager(nil)), said: make(chan string, 16)}
 	t.Cleanup(func() { require.NoError(t, a.manager.Close()) })
 	dir := t.TempDir()
 	a.server = mcpserver.New(a.manager, &mcpserver.Options{Session: &acpterm.SessionOptions{Roots: []string{dir}}})
@@ -89,7 +87,7 @@ func (a *mcpAgent) start(transports []string) {
 	stdin := must(cmd.StdinPipe())
 	stdout := must(cmd.StdoutPipe())
 	require.NoError(a.t, cmd.Start())
-	h := acpterm.NewHandler(a.manager, a.handlerOptions())
+	h := acpterm.NewHandler(a.manager, &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)})
 	rest := h.Filter(context.Background(), agentproc.JoinStdio(stdout, stdin))
 	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest),
 		jsonrpc2.HandlerWithError(a.next))
@@ -104,17 +102,9 @@ func (a *mcpAgent) start(transports []string) {
 	})
 }
 
-// handlerOptions returns the options of terminal/*, which version 2 does not have.
-func (a *mcpAgent) handlerOptions() *acpterm.HandlerOptions {
-	if a.version == 1 {
-		return nil
-	}
-	return &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)}
-}
-
 // initialize returns the agent's response.
 func (a *mcpAgent) initialize() json.RawMessage {
-	params := object{"protocolVersion": 1, "clientCapabilities": acpterm.ClientCapabilities{Terminal: true}}
+	params := object{"protocolVersion": 1, "clientCapabilities": acpterm.ClientCapabilities{}}
 	if a.version == 2 {
 		params = object{
 			"protocolVersion": 2, "capabilities": object{}, "info": object{"name": "acpterm", "version": "0"},
@@ -147,11 +137,11 @@ func (a *mcpAgent) next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 	return nil, nil
 }
 
-// run makes the agent run a shell line through a door, "mcp" or "terminal".
-func (a *mcpAgent) run(door, line string) (outcome mcpOutcome) {
+// runTool makes the agent run a shell line by the tool run. It returns the terminal and the result.
+func (a *mcpAgent) runTool(line string) (terminal *acpterm.Terminal, outcome mcpOutcome) {
 	a.t.Helper()
 	require.NoError(a.t, a.conn.Call(a.t.Context(), "session/prompt", object{
-		"sessionId": a.session, "prompt": []any{object{"type": "text", "text": door + " " + line}},
+		"sessionId": a.session, "prompt": []any{object{"type": "text", "text": line}},
 	}, nil))
 	select {
 	case text := <-a.said:
@@ -159,13 +149,6 @@ func (a *mcpAgent) run(door, line string) (outcome mcpOutcome) {
 	case <-a.conn.DisconnectNotify():
 		require.Fail(a.t, "the agent is gone")
 	}
-	return outcome
-}
-
-// runTool makes the agent run a shell line by the tool run. It returns the terminal and the result.
-func (a *mcpAgent) runTool(line string) (*acpterm.Terminal, mcpOutcome) {
-	a.t.Helper()
-	outcome := a.run("mcp", line)
 	require.Empty(a.t, outcome.Error)
 	require.False(a.t, outcome.Result.IsError, outcome.Result.Content)
 	for _, terminal := range a.manager.Terminals() {
@@ -192,7 +175,7 @@ func TestAgentsUseTheMCPServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := startMCPAgent(t, test.version, nil, test.transports...)
+			a := startMCPAgent(t, test.version, test.transports...)
 			require.Equal(t, test.entry, a.entry.Type)
 			terminal, outcome := a.runTool("printf 'one\n✓ two\n'; exit 3")
 			require.ElementsMatch(t, mcpTools, outcome.Tools)
@@ -211,43 +194,6 @@ func TestAgentsUseTheMCPServer(t *testing.T) {
 			require.NoError(t, a.entry.Close())
 			require.Empty(t, a.manager.Terminals())
 			require.Zero(t, a.manager.Stats().Sessions)
-		})
-	}
-}
-
-// An agent of version 1 gets terminal/* and the MCP server, and both run commands of one Manager under its policy.
-func TestAgentsUseBothDoors(t *testing.T) {
-	denies := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-		if p.Command.ShellLine == "echo denied" {
-			return acpterm.Decision{Verdict: acpterm.VerdictDeny}
-		}
-		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
-	})
-	for _, transports := range [][]string{{"http"}, nil} {
-		t.Run(fmt.Sprint(transports), func(t *testing.T) {
-			t.Parallel()
-			a := startMCPAgent(t, 1, &acpterm.Options{Policy: denies}, transports...)
-			outcome := a.run("terminal", "echo terminal; exit 4")
-			require.Empty(t, outcome.Error)
-			require.Equal(t, "terminal\n", outcome.Output)
-			require.Equal(t, 4, *outcome.ExitCode)
-			terminal, _ := a.runTool("echo tool")
-
-			all := a.manager.Terminals()
-			require.Len(t, all, 2)
-			require.Equal(t, "terminal\n", all[0].Output().Output)
-			require.Equal(t, terminal, all[1])
-			require.NotEqual(t, all[0].SessionID(), all[1].SessionID())
-
-			require.Contains(t, a.run("terminal", "echo denied").Error, "denied")
-			outcome = a.run("mcp", "echo denied")
-			require.True(t, outcome.Result.IsError)
-			require.Contains(t, outcome.Result.Content[0].Text, "denied")
-			require.Len(t, a.manager.Terminals(), 2)
-
-			require.NoError(t, a.entry.Close())
-			require.Equal(t, all[:1], a.manager.Terminals(), "terminal/* goes on")
-			require.Empty(t, a.run("terminal", "true").Error)
 		})
 	}
 }

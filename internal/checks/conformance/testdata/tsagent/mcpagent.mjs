@@ -1,14 +1,13 @@
-// An ACP agent that runs commands through the MCP servers of its client, and through terminal/* if the client has that.
-// It is made from the official TypeScript SDKs of ACP and MCP, and speaks ACP on stdin and stdout.
+// An ACP agent that runs commands through the MCP servers of its client. It is made from the official TypeScript SDKs of
+// ACP and MCP, and speaks ACP on stdin and stdout.
 //
 //   node mcpagent.mjs 1|2 [http]
 //
 // The first argument is the version of ACP. With http, the agent supports MCP servers over HTTP.
 //
-// The text of a prompt is the door, "mcp" or "terminal", and a shell line. An agent_message_chunk has the outcome as
-// JSON: the names of the tools and the version of MCP ("tools", "version"), the result of the tool ("result") and its
-// progress ("progress"), or of terminal/* ("exitCode", "output"), or an error ("error"). When progress is reported, the
-// agent creates the file "reported" in the session's directory.
+// The text of a prompt is a shell line. An agent_message_chunk has the outcome as JSON: the names of the tools and the
+// version of MCP ("tools", "version"), the result of the tool ("result") and its progress ("progress"), or an error
+// ("error"). When progress is reported, the agent creates the file "reported" in the session's directory.
 
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -59,25 +58,13 @@ async function runTool(session, command) {
   return { tools: tools.map(({ name }) => name), version: protocol, result, progress };
 }
 
-/** Runs a shell line by terminal/*. */
-async function runTerminal(session, command, client) {
-  const { terminal } = methods.client;
-  const { terminalId } = await client.request(terminal.create, { sessionId: session.id, command });
-  const ids = { sessionId: session.id, terminalId };
-  const { exitCode } = await client.request(terminal.waitForExit, ids);
-  const { output } = await client.request(terminal.output, ids);
-  return { exitCode, output };
-}
-
-const doors = { mcp: runTool, terminal: runTerminal };
 const sessions = new Map();
 
 async function play({ params: { sessionId, prompt }, client }) {
   const session = sessions.get(sessionId);
-  const [door, ...line] = prompt[0].text.split(" ");
   let outcome;
   try {
-    outcome = await doors[door](session, line.join(" "), client);
+    outcome = await runTool(session, prompt[0].text);
   } catch (error) {
     outcome = { error: String(error) };
   }

@@ -1,19 +1,17 @@
 package conformance
 
-// Field by field: every definition of the schema has its Go type, the type's fields are the definition's properties,
-// and each field's Go type can hold every allowed value of the property.
+// Every definition of the schema has its Go type, and every method its constant. documents_test.go compares fields.
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
-	"github.com/stretchr/testify/require"
 )
 
 // objectTypes maps the definitions of objects to their Go types.
@@ -104,108 +102,6 @@ func TestScalars(t *testing.T) {
 			require.Equal(t, reflect.TypeFor[json.RawMessage](), goType)
 		}
 	}
-}
-
-func TestFields(t *testing.T) {
-	s := loadTypes(t)
-	for name, goType := range objectTypes {
-		t.Run(name, func(t *testing.T) {
-			def := s.defs[name]
-			require.Equal(t, oneOrMore{"object"}, def.Type)
-
-			fields := fieldsByName(t, goType)
-			require.ElementsMatch(t, keys(def.Properties), keys(fields))
-			for property, node := range def.Properties {
-				field := fields[property]
-				require.NoError(t, s.fits(node, field.Type), property)
-
-				_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-				if slices.Contains(def.Required, property) || slices.Contains(alwaysThere, property) {
-					require.Empty(t, options, "%s must be sent always", property)
-					// If a property is always sent, its zero value cannot stand for null.
-					nullable := slices.Contains(node.Type, "null")
-					require.Equal(t, nullable, field.Type.Kind() == reflect.Pointer, property)
-				} else {
-					want := "omitempty"
-					if field.Type.Kind() == reflect.Struct {
-						want = "omitzero"
-					}
-					require.Equal(t, want, options, "%s must be left out when it is not set", property)
-				}
-			}
-		})
-	}
-}
-
-// fieldsByName returns a struct's fields by their names in JSON.
-func fieldsByName(t *testing.T, goType reflect.Type) map[string]reflect.StructField {
-	t.Helper()
-	fields := map[string]reflect.StructField{}
-	for field := range goType.Fields() {
-		require.True(t, field.IsExported() && !field.Anonymous, "%s is no plain field", field.Name)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		require.NotContains(t, []string{"", "-"}, name, "%s has no name in JSON", field.Name)
-		require.NotContains(t, fields, name, "two fields are called so in JSON")
-		fields[name] = field
-	}
-	return fields
-}
-
-// fits fails unless a Go type is the one for a property, so that it holds exactly the values that the property allows.
-func (s *schema) fits(node schemaNode, goType reflect.Type) error {
-	want, err := s.goType(node)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(want, goType) {
-		return fmt.Errorf("the schema asks for one of %v, the Go type is %v", want, goType)
-	}
-	return nil
-}
-
-// goType returns the Go types that a property may have.
-func (s *schema) goType(node schemaNode) ([]reflect.Type, error) {
-	if name := node.refName(); name != "" {
-		if goType := scalarTypes[name]; goType != nil {
-			return []reflect.Type{goType}, nil
-		}
-		return []reflect.Type{objectTypes[name]}, nil
-	}
-	if len(node.AnyOf) == 2 && slices.Equal(node.AnyOf[1].Type, oneOrMore{"null"}) {
-		inner, err := s.goType(node.AnyOf[0])
-		if err != nil {
-			return nil, err
-		}
-		return []reflect.Type{reflect.PointerTo(inner[0])}, nil
-	}
-
-	nullable := slices.Contains(node.Type, "null")
-	types := slices.DeleteFunc(slices.Clone(node.Type), func(name string) bool { return name == "null" })
-	if len(types) != 1 {
-		return nil, fmt.Errorf("no Go type for the types %v", node.Type)
-	}
-	switch kind := types[0] + " " + node.Format; {
-	case kind == "string " && nullable:
-		// Without the pointer, an empty string stands for null; TestFields sees that it is omitted.
-		return []reflect.Type{reflect.TypeFor[*string](), reflect.TypeFor[string]()}, nil
-	case kind == "string ":
-		return []reflect.Type{reflect.TypeFor[string]()}, nil
-	case kind == "boolean " && !nullable:
-		return []reflect.Type{reflect.TypeFor[bool]()}, nil
-	case kind == "integer uint64" && nullable:
-		return []reflect.Type{reflect.TypeFor[*uint64]()}, nil
-	case kind == "integer uint32" && nullable:
-		return []reflect.Type{reflect.TypeFor[*uint32]()}, nil
-	case kind == "array " && !nullable && node.Items != nil:
-		inner, err := s.goType(*node.Items)
-		if err != nil {
-			return nil, err
-		}
-		return []reflect.Type{reflect.SliceOf(inner[0])}, nil
-	case kind == "object " && nullable && node.AdditionalProperties != nil && node.AdditionalProperties.any:
-		return []reflect.Type{reflect.TypeFor[acpterm.Meta]()}, nil
-	}
-	return nil, fmt.Errorf("no Go type for %v with format %q", node.Type, node.Format)
 }
 
 func keys[V any](m map[string]V) []string {

@@ -166,7 +166,7 @@ func (p *entered) watch() {
 			ended = true
 		case <-p.gone: // abandoned
 			return
-		case <-time.After(time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 		p.mu.Lock()
 		killed := p.killed

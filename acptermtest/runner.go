@@ -85,6 +85,7 @@ type runnerTest struct {
 	runner   acpterm.Runner // nil for the local system
 	patience time.Duration
 	tools    *acpterm.Manager // runs the lines that prepare and examine the machine
+	sleepers []string         // the numbers of sleeper
 }
 
 func newRunnerTest(
@@ -96,6 +97,7 @@ func newRunnerTest(
 		s.gaps = *gaps
 	}
 	s.tools = s.manager(acpterm.Options{})
+	s.Cleanup(func() { s.endSleepers(s.sleepers...) })
 	return s
 }
 
@@ -225,39 +227,44 @@ func (s *runnerTest) path() string {
 func (s *runnerTest) sleeper() string {
 	s.Helper()
 	seconds := fmt.Sprint(10_000 + rand.IntN(80_000))
-	s.Cleanup(func() { s.endSleepers(seconds) })
+	s.sleepers = append(s.sleepers, seconds)
 	return seconds
 }
 
-// endSleepers ends the processes that sleep for that long, which a Runner has left or abandoned.
-func (s *runnerTest) endSleepers(seconds string) {
+// endSleepers ends the processes that sleep for so long, which a Runner has left or abandoned.
+func (s *runnerTest) endSleepers(seconds ...string) {
 	s.Helper()
-	s.tool(`kill -KILL $(ps -A -o pid= -o args= | awk -v n="$1" '$2 == "sleep" && $3 == n {print $1}') 2>/dev/null
-		true`, seconds)
+	if len(seconds) > 0 {
+		s.tool(`kill -KILL $(ps -A -o pid= -o args= |
+			awk -v all=" $1 " '$2 == "sleep" && index(all, " " $3 " ") {print $1}') 2>/dev/null
+			true`, strings.Join(seconds, " "))
+	}
 }
 
-// left reports whether a process on the machine sleeps for that long. No process has the text in its arguments
-// otherwise: a line receives the number in its environment.
-func (s *runnerTest) left(seconds string) bool {
+// left returns those of the numbers for which a process on the machine sleeps. No process has the text in its arguments
+// otherwise: a line receives the numbers in its environment.
+func (s *runnerTest) left(seconds ...string) []string {
 	s.Helper()
 	const line = `if [ -r /proc/self/cmdline ]; then all=$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\000' ' ')
 		else all=$(ps -A -o args=); fi
-		case $all in *"sleep $SECONDS_ASLEEP"*) echo left;; *) echo none;; esac`
+		for seconds in $SECONDS_ASLEEP; do
+			case $all in *"sleep $seconds"*) echo $seconds;; esac
+		done; echo end`
 	req := shellRequest(line)
-	req.Env = []acpterm.EnvVariable{{Name: "SECONDS_ASLEEP", Value: seconds}}
+	req.Env = []acpterm.EnvVariable{{Name: "SECONDS_ASLEEP", Value: strings.Join(seconds, " ")}}
 	term := s.finish(s.tools, req)
-	out := strings.TrimSpace(term.Output().Output)
+	found := strings.Fields(term.Output().Output)
 	s.noError(s.tools.Release(s.context(), "s", term.ID()))
-	if out != "left" && out != "none" {
-		s.Fatalf("the processes cannot be listed: %q", out)
+	if len(found) == 0 || found[len(found)-1] != "end" {
+		s.Fatalf("the processes cannot be listed: %q", found)
 	}
-	return out == "left"
+	return found[:len(found)-1]
 }
 
 // noneLeft fails if a process sleeps for that long, and tries to end it.
 func (s *runnerTest) noneLeft(what, seconds string) {
 	s.Helper()
-	if s.left(seconds) {
+	if len(s.left(seconds)) > 0 {
 		s.Errorf("%s: a process of the tree is left", what)
 		s.endSleepers(seconds)
 	}
@@ -266,7 +273,7 @@ func (s *runnerTest) noneLeft(what, seconds string) {
 // awaitSleeper waits until a process sleeps for that long: one that a shell has just started may not do so yet.
 func (s *runnerTest) awaitSleeper(seconds string) {
 	s.Helper()
-	for ctx := s.context(); !s.left(seconds); {
+	for ctx := s.context(); len(s.left(seconds)) == 0; {
 		if ctx.Err() != nil {
 			s.Fatal("a process ends with the command, and not with its terminal")
 		}

@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acpterm/acpterm"
@@ -15,11 +18,10 @@ import (
 // Every exit code is reported as the command chose it, and a signal as a signal.
 func testExitStatus(s *runnerTest) {
 	m := s.manager(acpterm.Options{})
-	codes := []int{0, 1, 2, 3, 64, 254, 255}
-	for code := 125; code <= 160; code++ { // those that a shell derives from signals
-		codes = append(codes, code)
-	}
-	for _, code := range codes {
+	for _, code := range []int{
+		0, 1, 2, 3, 64, 254, 255,
+		125, 126, 127, 128, 129, 130, 137, 139, 143, 159, 160, // a shell derives some of these from signals
+	} {
 		equal(s, "the status of exit", s.exit(s.create(m, "exit $1", fmt.Sprint(code))), fmt.Sprint("exit code ", code))
 	}
 	for name, number := range map[string]int{"HUP": 1, "KILL": 9, "SEGV": 11, "TERM": 15} {
@@ -96,30 +98,43 @@ func testTrees(s *runnerTest) {
 	if !hasSetsid {
 		s.Log("the machine has no setsid, so trees with several sessions are not tested")
 	}
+	m := s.asking(soon)
+	names := make(map[string]string) // of the trees that a release or the end of the Manager ends, by their sleepers
+	start := func(m *acpterm.Manager, name, line string) *acpterm.Terminal {
+		seconds := s.sleeper()
+		names[seconds] = name
+		return s.createReady(m, line, seconds)
+	}
+	closed := s.asking(soon)
+	var released []*acpterm.Terminal
 	for _, tree := range trees {
 		if tree.setsid && !hasSetsid || tree.daemon && s.gaps.Daemons {
 			continue
 		}
-		for how, end := range map[string]func(*acpterm.Manager, *acpterm.Terminal) error{
-			"kill": func(_ *acpterm.Manager, term *acpterm.Terminal) error {
-				return term.Kill(s.context())
-			},
-			"release": func(m *acpterm.Manager, term *acpterm.Terminal) error {
-				return m.Release(s.context(), "s", term.ID())
-			},
-			"close": func(m *acpterm.Manager, _ *acpterm.Terminal) error {
-				s.close(m)
-				return nil
-			},
-		} {
-			m, seconds := s.asking(soon), s.sleeper()
-			term := s.createReady(m, tree.line, seconds)
-			if err := end(m, term); err != nil {
-				s.Errorf("%s, %s: %v", tree.name, how, err)
-			}
-			s.noneLeft(tree.name+", "+how, seconds)
-		}
+		seconds := s.sleeper()
+		s.noError(s.createReady(m, tree.line, seconds).Kill(s.context()))
+		s.noneLeft(tree.name+", kill", seconds)
+		released = append(released, start(m, tree.name+", release", tree.line))
+		start(closed, tree.name+", close", tree.line)
 	}
+	s.noError(errors.Join(atOnce(released, func(term *acpterm.Terminal) error {
+		return m.Release(s.context(), "s", term.ID())
+	})...))
+	s.close(closed)
+	for _, seconds := range s.left(slices.Collect(maps.Keys(names))...) {
+		s.Errorf("%s: a process of the tree is left", names[seconds])
+	}
+}
+
+// atOnce calls a function for each of the terminals at once, and returns its errors.
+func atOnce(terms []*acpterm.Terminal, f func(*acpterm.Terminal) error) []error {
+	errs := make([]error, len(terms))
+	var running sync.WaitGroup
+	for i, term := range terms {
+		running.Go(func() { errs[i] = f(term) })
+	}
+	running.Wait()
+	return errs
 }
 
 // A signal goes to every process that exists, once, and not to those that clean up after it.

@@ -22,6 +22,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/runctest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
@@ -92,7 +93,9 @@ func (f *far) run(t *testing.T) {
 		}
 		places = append(places, one.place)
 	}
-	t.Run("Runner", func(t *testing.T) { f.testRunner(t, dir) })
+	if !f.place.Resembles || longtest.Is() {
+		t.Run("Runner", func(t *testing.T) { f.testRunner(t, dir) })
+	}
 	terminaltest.Run(t, places...)
 }
 

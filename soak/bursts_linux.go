@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -185,19 +186,14 @@ func (b burst) wait(ctx context.Context, r *run, term *acpterm.Terminal, rnd *ra
 
 // poll reads terminal/output until it has an exitStatus.
 func (b burst) poll(ctx context.Context, r *run, s *served, term *acpterm.Terminal) {
-	w, err := s.connect()
-	if err != nil {
-		r.fail("other errors", 1, "connect: %v", err)
-		return
-	}
+	request := must(json.Marshal(acpterm.TerminalRequest{SessionID: term.SessionID(), TerminalID: term.ID()}))
 	for {
-		var out acpterm.TerminalOutputResponse
-		request := acpterm.TerminalRequest{SessionID: term.SessionID(), TerminalID: term.ID()}
-		if err := w.call(ctx, acpterm.MethodOutput, request, &out); err != nil {
+		answer, err := s.h.Dispatch(ctx, acpterm.MethodOutput, request)
+		if err != nil {
 			r.fail("other errors", 1, "%v", err)
 			return
 		}
-		if out.ExitStatus != nil {
+		if out := answer.(acpterm.TerminalOutputResponse); out.ExitStatus != nil {
 			b.compare(r, "terminal/output", out)
 			return
 		}

@@ -33,7 +33,6 @@ func scenarios() []scenario {
 		{"reexecs", "daemons that execute themselves in a loop", 1000, reexecs},
 		{"stopped", "kills of stopped trees", 100, stopped},
 		{"chains", "chains of 50 daemons of which each starts the next, and bounded fork bombs", 40, chains},
-		{"garbage", "lines of garbage with valid requests between them", 1_000_000, garbage},
 		{"hosts", "hosts that are killed, and Recover", 100, hosts},
 		{"strangers", "unrelated processes with the numbers that commands had", 400, strangers},
 		{"everything", "seconds of all of it at once, with resources as at the start", 600, everything},

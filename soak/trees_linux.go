@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +15,6 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/agentproc"
-	"github.com/sourcegraph/jsonrpc2"
 )
 
 // treeVariable is in the environment of each process of a tree, and names the tree.
@@ -210,10 +206,10 @@ func (r *run) result(op string, named *survivors, err error) {
 	}
 }
 
-// served is a manager with a connection, and the contents of its events.
+// served is a manager with a handler, and the contents of its events.
 type served struct {
-	m    *acpterm.Manager
-	wire *wire // nil until connect
+	m *acpterm.Manager
+	h *acpterm.Handler
 
 	mu        sync.Mutex
 	survivors map[acpterm.SessionID][]int
@@ -229,13 +225,11 @@ func (r *run) serve(options acpterm.Options) (*served, func()) {
 	s := &served{survivors: make(map[acpterm.SessionID][]int), ends: make(map[acpterm.SessionID][]*acpterm.EndEvent),
 		changed: make(chan struct{})}
 	s.m = must(acpterm.NewManager(&options))
+	s.h = acpterm.NewHandler(s.m, nil)
 	s.m.Observe(s.event)
 	r.serving = s
 	return s, func() {
 		r.within("Close", func() {
-			if s.wire != nil {
-				s.wire.close()
-			}
 			if err := s.m.Close(); err != nil && !errors.Is(err, acpterm.ErrSurvivors) {
 				r.fail("other errors", 1, "Close: %v", err)
 			}
@@ -326,37 +320,6 @@ func (s *served) checkEnds(r *run) {
 		delete(s.ends, session)
 		delete(s.survivors, session)
 	}
-}
-
-// connect returns the connection to the manager, and creates it if necessary.
-func (s *served) connect() (*wire, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.wire != nil {
-		return s.wire, nil
-	}
-	w, err := newWire(s.m, nil)
-	s.wire = w
-	return w, err
-}
-
-// serveOn lets a manager's handler serve a connection of two pipes, like an agent's, and returns the other ends.
-func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err error) {
-	fromAgent, to, err := os.Pipe()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	from, toAgent, err := os.Pipe()
-	if err != nil {
-		fromAgent.Close()
-		to.Close()
-		return nil, nil, nil, err
-	}
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{SkippedLines: func([]byte, int64, string) {}})
-	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
-	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
-	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), h, unlogged)
-	return from, to, conn.DisconnectNotify(), nil
 }
 
 // quick returns an escalation for a test of many kills.

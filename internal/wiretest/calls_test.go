@@ -104,21 +104,6 @@ func TestCancelFollowsItsRequest(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, term.State())
 }
 
-// A cancel is a notification. One with an id is a request for an unknown method, and cancels nothing.
-func TestACancelWithAnIDIsRefused(t *testing.T) {
-	m := hosttest.NewManager(t, nil)
-	p := hosttest.ConnectPeer(t, m, nil)
-	term := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
-	p.Write(hosttest.Request(`1`, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
-	r := p.Ask(`2`, "$/cancel_request", hosttest.Object{"requestId": 1})
-	require.Equal(t, `2`, string(r.ID))
-	require.EqualValues(t, -32601, r.Error.Code)
-	require.NoError(t, term.Kill(t.Context()))
-	r = p.Read()
-	require.Equal(t, `1`, string(r.ID))
-	require.Nil(t, r.Error)
-}
-
 func TestQuotas(t *testing.T) {
 	limit := uint64(1000)
 	small := hosttest.ChildRequest("sleep")
@@ -209,25 +194,6 @@ func TestASessionHasAQuotaOfItsOwn(t *testing.T) {
 	hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrQuota)
-}
-
-func TestPendingRequestsAreBounded(t *testing.T) {
-	const limit = 10
-	m := hosttest.NewManager(t, nil)
-	p := hosttest.ConnectPeer(t, m, &acpterm.HandlerOptions{MaxPending: limit})
-	term := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
-	p.WriteAll(limit, func(i int) string {
-		return hosttest.Request(fmt.Sprint(i), acpterm.MethodWaitForExit, hosttest.Of(term.ID()))
-	})
-	p.Write(hosttest.Request(`"beyond"`, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
-	p.Refused("pending_requests", limit)
-	p.Write(hosttest.Cancel(`0`))
-	require.EqualValues(t, -32800, p.Read().Error.Code)
-	p.Works()
-	require.NoError(t, term.Kill(t.Context()))
-	for range limit - 1 {
-		require.Nil(t, p.Read().Error)
-	}
 }
 
 // waitingPolicy returns options with a policy that takes its verdicts from a channel.

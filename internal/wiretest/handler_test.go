@@ -8,14 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
@@ -30,27 +26,6 @@ import (
 // exit returns an exit status on the wire, which always has both keys, and the cause of the command's end.
 func exit(code, signal, by string) string {
 	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)
-}
-
-func TestWireLifeOfATerminal(t *testing.T) {
-	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
-	result := a.MustDo(acpterm.MethodCreate, hosttest.ChildRequest("print", "one é\n"))
-	var created map[string]acpterm.TerminalID
-	require.NoError(t, json.Unmarshal(result, &created))
-	id := created["terminalId"]
-	require.Len(t, created, 1)
-	require.Regexp(t, `^term_[0-9A-HJKMNP-TV-Z]{26}$`, id)
-
-	require.JSONEq(t, exit("0", "null", "finished"), string(a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))))
-	require.JSONEq(t, `{"output":"one é\n","truncated":false,"exitStatus":`+exit("0", "null", "finished")+`}`,
-		string(a.MustDo(acpterm.MethodOutput, hosttest.Of(id))))
-	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodKill, hosttest.Of(id))), "killing what has ended")
-	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))))
-	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))), "a second time")
-	for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill} {
-		_, err := a.Do(method, hosttest.Of(id))
-		a.Failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, id))
-	}
 }
 
 // Polls show the same as Terminal.Output, even for long output.
@@ -175,6 +150,7 @@ func TestHeadOfResponses(t *testing.T) {
 func TestWireKillEndsAPendingWait(t *testing.T) {
 	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
 	id := a.Create("sleep")
+	require.Regexp(t, `^term_[0-9A-HJKMNP-TV-Z]{26}$`, id)
 	waited := make(chan string, 20)
 	for range 20 {
 		wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(id))
@@ -194,16 +170,6 @@ func TestWireKillEndsAPendingWait(t *testing.T) {
 		require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "killed"), <-waited)
 	}
 	require.Equal(t, "ready\n", a.Output(id).Output, "the id stays valid")
-}
-
-func TestWireReleaseEndsAPendingWait(t *testing.T) {
-	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
-	id := a.CreateReady("sleep")
-	wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(id))
-	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))))
-	var result json.RawMessage
-	require.NoError(t, wait.Wait(t.Context(), &result))
-	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "released"), string(result))
 }
 
 // Agents may release while their kill is pending. Both are answered, and the command still has its grace period.
@@ -228,64 +194,6 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-func TestWireSecondKillForces(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{
-			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}},
-		},
-	})
-	a := hosttest.Connect(t, m, nil)
-	id := a.CreateReady("stubborn")
-	first := a.Begin(acpterm.MethodKill, hosttest.Of(id))
-	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodKill, hosttest.Of(id))))
-	require.NoError(t, first.Wait(t.Context(), nil))
-	require.Equal(t, "SIGKILL", *a.Output(id).ExitStatus.Signal)
-}
-
-func TestWireParamsOfCreate(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	m := hosttest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{
-			Env: []string{"KEPT=base", "CHANGED=base", "GORACE=atexit_sleep_ms=0"},
-			Dir: dir,
-		},
-	})
-	a := hosttest.Connect(t, m, nil)
-	argv := hosttest.ChildArgs("environ")
-	id := a.CreateRequest(hosttest.Object{
-		"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir, "outputByteLimit": nil, "_meta": hosttest.Object{"x": 1},
-		"env": []hosttest.Object{{"name": "CHANGED", "value": "1"}, {"name": "NEW", "value": "a=b"}, {"name": "CHANGED", "value": "2"}},
-	})
-	a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
-	lines := strings.Split(a.Output(id).Output, "\n")
-	require.Subset(t, lines, []string{"KEPT=base", "CHANGED=2", "NEW=a=b"})
-	if runtime.GOOS != "windows" {
-		require.Contains(t, lines, "PWD="+dir)
-	}
-	require.NotContains(t, lines, "CHANGED=1")
-	require.NotContains(t, lines, "CHANGED=base")
-
-	argv = hosttest.ChildArgs("pwd")
-	for _, params := range []hosttest.Object{
-		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir},
-		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": nil, "env": nil}, // Options.Dir
-	} {
-		id = a.CreateRequest(params)
-		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
-		require.Equal(t, dir+"\n", a.Output(id).Output)
-	}
-
-	for limit, want := range map[string]string{"0": "", "3": "✓", "18446744073709551615": "é✓", "null": "é✓"} {
-		argv = hosttest.ChildArgs("print", "é✓")
-		id = a.CreateRequest(hosttest.Object{"sessionId": "s", "command": argv[0], "args": argv[1:], "outputByteLimit": json.RawMessage(limit)})
-		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
-		out := a.Output(id)
-		require.Equal(t, want, out.Output, "limit %s", limit)
-		require.Equal(t, want != "é✓", out.Truncated, "limit %s", limit)
-	}
-}
-
 // recorder is an embedder's handler.
 type recorder struct {
 	mu   sync.Mutex
@@ -299,17 +207,6 @@ func (r *recorder) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 	if !req.Notif {
 		go conn.Reply(ctx, req.ID, "from next")
 	}
-}
-
-func TestWireNextGetsEverythingElse(t *testing.T) {
-	next := &recorder{}
-	a := hosttest.Connect(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Next: next})
-	require.NoError(t, a.Notify(t.Context(), "session/update", hosttest.Object{}))
-	require.NoError(t, a.Notify(t.Context(), "$/cancel_request", hosttest.Object{"requestId": 4711}), "not one of ours")
-	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCreate, hosttest.ChildRequest("sleep")), "nobody could use it")
-	require.Equal(t, `"from next"`, string(a.MustDo("fs/read_text_file", hosttest.Object{})))
-	require.Equal(t, []string{"session/update", "$/cancel_request", "fs/read_text_file"}, next.seen)
-	a.MustDo(acpterm.MethodRelease, hosttest.Of(a.Create("sleep")))
 }
 
 // Created is called with each terminal. A panic in it fails that create, leaves nothing of it, and is logged with its
@@ -349,19 +246,6 @@ func dispatch(a *hosttest.Agent, id, method string, params any) (cancel func(), 
 	return func() {
 		require.NoError(a.T, a.Notify(a.T.Context(), "$/cancel_request", hosttest.Object{"requestId": id}))
 	}, func() error { return call.Wait(a.T.Context(), nil) }
-}
-
-func TestWireCancelledWaitLeavesTheTerminalAlone(t *testing.T) {
-	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
-	id := a.CreateReady("polite")
-	cancel, answer := dispatch(a, "w1", acpterm.MethodWaitForExit, hosttest.Of(id))
-	_, other := dispatch(a, "w2", acpterm.MethodWaitForExit, hosttest.Of(id))
-	cancel()
-	a.Failed(answer(), -32800, `{"kind":"cancelled"}`)
-	cancel() // already answered: ignored
-	require.Nil(t, a.Output(id).ExitStatus)
-	a.MustDo(acpterm.MethodKill, hosttest.Of(id))
-	require.NoError(t, other())
 }
 
 // A create cancelled before its reply leaves nothing running. Created blocks it until the cancel has been read.

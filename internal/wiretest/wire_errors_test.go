@@ -156,23 +156,6 @@ func TestWireParamsAtTheirLimit(t *testing.T) {
 	}
 }
 
-func TestWireWithoutTheCapability(t *testing.T) {
-	h := &acpterm.HandlerOptions{
-		Capabilities: &acpterm.ClientCapabilities{Terminal: false},
-	}
-	a := hosttest.Connect(t, hosttest.NewManager(t, nil), h)
-	advertised, err := json.Marshal(a.Handler.Capabilities())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"terminal":false}`, string(advertised))
-	for _, method := range []string{
-		acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease,
-	} {
-		_, err := a.Do(method, hosttest.ChildRequest("exit", "0"))
-		a.Failed(err, -32601, fmt.Sprintf(`{"method":%q,"requiredCapability":"clientCapabilities.terminal","declaredValue":false,
-			"supportedMethods":[]}`, method))
-	}
-}
-
 func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 	for params, want := range map[string]bool{
 		`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`:   true,

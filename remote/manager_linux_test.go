@@ -129,46 +129,6 @@ func TestManager(t *testing.T) {
 	require.NoError(t, m.Release(testContext(t), "s", terminal.ID()))
 }
 
-// slowly reads in pieces, and lets other goroutines run in between.
-type slowly struct {
-	io.ReadWriteCloser
-	reads int
-}
-
-func (s *slowly) Read(p []byte) (int, error) {
-	if s.reads++; s.reads%64 == 0 {
-		time.Sleep(time.Millisecond) // lets the pipes fill up
-	}
-	return s.ReadWriteCloser.Read(p[:min(len(p), 32<<10)])
-}
-
-// All 8 MiB of output arrive before the exit, however slowly the connection is read.
-func TestOutputBeforeExit(t *testing.T) {
-	runs := longtest.Times(3, 300)
-	far := newFarEnd("sh")
-	m, _ := newFarManager(t, far, openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
-		shell, err := far.Open(ctx)
-		return &slowly{ReadWriteCloser: shell}, err
-	}))
-	want := strings.Repeat("0123456789abcde\n", 8<<16)
-	file := filepath.Join(t.TempDir(), "text")
-	require.NoError(t, os.WriteFile(file, []byte(want), 0o600))
-	var running sync.WaitGroup
-	for lane := range 3 {
-		running.Go(func() {
-			for run := lane; run < runs; run += 3 {
-				terminal := create(t, m, "cat "+file+"; exit 3")
-				_, err := terminal.Wait(testContext(t))
-				if output := terminal.Output().Output; err != nil || output != want {
-					t.Errorf("run %d: %d bytes of %d, %v", run, len(output), len(want), err)
-				}
-				m.Release(testContext(t), "s", terminal.ID())
-			}
-		})
-	}
-	running.Wait()
-}
-
 // When the connection is lost, each running command reports it, nothing is left on the remote side, and the next
 // connection works.
 func TestConnectionLost(t *testing.T) {

@@ -29,43 +29,6 @@ func command(dir, path string, args ...string) *frame.Command {
 	}
 }
 
-// A program is found with the command's PATH and directory, and symbolic links are resolved.
-func TestLook(t *testing.T) {
-	t.Parallel()
-	c := serve(t)
-	dir := realTempDir(t)
-	writeProgram(t, dir+"/real", "")
-	require.NoError(t, os.Mkdir(dir+"/in", 0o700))
-	require.NoError(t, os.Symlink("../real", dir+"/in/name"))
-	require.NoError(t, os.Symlink("in", dir+"/link"))
-	for _, r := range []*frame.Command{
-		command(dir+"/link", "/nowhere:"+dir+"/in", "name"), command(dir+"/in", "link:.", "name"),
-		command(dir+"/link", "", "./name", "arg"), command(dir+"/link", "", dir+"/link/name"),
-	} {
-		found := c.ask(frame.Request{Look: r}).Found
-		require.NotNil(t, found)
-		require.Equal(t, dir+"/real", string(found.Path))
-		require.Equal(t, "name", string(found.Name))
-		require.Equal(t, dir+"/in", string(found.Dir))
-		require.NotEmpty(t, found.Pin)
-	}
-	line := command(dir, "", "sh", "-c", "a && b")
-	line.Shell = frame.Bytes("a && b")
-	shell, err := filepath.EvalSymlinks("/bin/sh")
-	require.NoError(t, err)
-	found := c.ask(frame.Request{Look: line}).Found
-	require.Equal(t, shell, string(found.Path))
-	require.Equal(t, "sh", string(found.Name))
-
-	line.Dir = nil // uses the directory of Hello
-	home, err := filepath.EvalSymlinks(string(c.hello.Dir))
-	require.NoError(t, err)
-	require.Equal(t, home, string(c.ask(frame.Request{Look: line}).Found.Dir))
-
-	reply := c.ask(frame.Request{RealDir: &frame.RealDir{Dir: frame.Bytes(dir + "/link/../link")}})
-	require.Equal(t, dir+"/in", string(reply.Dir))
-}
-
 // Unusable requests get the errors of acpterm.
 func TestLookErrors(t *testing.T) {
 	t.Parallel()

@@ -4,11 +4,9 @@ package server_test
 
 import (
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -25,30 +23,6 @@ func TestExitComesBeforeTheOutputsEnd(t *testing.T) {
 	c.signal(number, "SIGTERM")
 	c.await(func() bool { return p.gone && p.endedOutput })
 	c.close(number, p)
-}
-
-// Without children, the tree is gone at the exit, without a signal.
-func TestGoneWithoutASignal(t *testing.T) {
-	t.Parallel()
-	c := serve(t)
-	number, p := c.start(c.shell("echo x"))
-	c.await(func() bool { return p.gone && p.endedOutput })
-	require.Equal(t, frame.Exit{Process: number}, *c.now(p).exit)
-	c.close(number, p)
-}
-
-// With a slow reader, no byte is lost, and the exit arrives after the last one.
-func TestSlowReader(t *testing.T) {
-	t.Parallel()
-	const size = 8 << 20
-	c := serve(t)
-	for range longtest.Times(3, 20) {
-		number, p := c.start(c.shell("head -c 8388608 /dev/zero | tr '\\0' x; sleep 300 & exit 3"))
-		require.EqualValues(t, 3, c.awaitExit(p).Code)
-		require.Equal(t, size, c.now(p).exitAt)
-		require.Equal(t, size, strings.Count(string(c.now(p).output), "x"))
-		c.end(number, p)
-	}
 }
 
 // While nothing reads the output, commands wait, but signals, starts and closes do not.
@@ -121,22 +95,6 @@ func TestSignals(t *testing.T) {
 	require.Empty(t, marked(c.mark))
 }
 
-func TestExits(t *testing.T) {
-	t.Parallel()
-	c := serve(t)
-	for text, want := range map[string]frame.Exit{
-		"exit 139":      {Code: 139},
-		"kill -SEGV $$": {Signal: "SIGSEGV"},
-		"kill -KILL $$": {Signal: "SIGKILL"},
-		"exit 0":        {},
-	} {
-		number, p := c.start(c.shell(text))
-		want.Process = number
-		require.Equal(t, want, c.awaitExit(p), text)
-		c.end(number, p)
-	}
-}
-
 // Close gives up a running process and is answered, even if the process is unknown.
 func TestClose(t *testing.T) {
 	t.Parallel()
@@ -161,34 +119,6 @@ func TestClose(t *testing.T) {
 	require.Eventually(t, func() bool { return len(marked(c.mark)) <= 1 }, waitLimit, pollPause)
 	require.NoError(t, syscall.Kill(c.now(c.of(first)).started.PID, syscall.SIGKILL)) // a child of this process
 	requireNone(t, c.mark)
-}
-
-// The processes of a cancelled start end, whenever it is cancelled.
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	c := serve(t)
-	for i := range 60 {
-		number := c.begin(c.shell("sleep 300 & exec sleep 300"))
-		if i%3 == 0 {
-			c.answered(number)
-		}
-		if i%3 == 1 {
-			c.ask(frame.Request{}) // some time later
-		}
-		c.tell(frame.Request{Cancel: &frame.Process{Process: number}})
-		if e := c.answered(number).Error; e != nil {
-			require.Equal(t, "cancelled", e.Kind)
-		}
-	}
-	requireNone(t, c.mark)
-	c.await(func() bool {
-		for _, p := range c.processes {
-			if p.started != nil && !p.gone {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // Limits hold from the first instruction on, and are reported.

@@ -119,7 +119,7 @@ func TestProcessesOfRootTakeACgroup(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("of root")
 	}
-	requireRefused(t, hosttest.NewManager(t, nil), "Limits.Processes", acpterm.Limits{Processes: 20})
+	here().RequireRefused(t, hosttest.NewManager(t, nil), "Limits.Processes", acpterm.Limits{Processes: 20})
 }
 
 // If the cgroup's parent lacks the controllers, rlimits are used and reported.

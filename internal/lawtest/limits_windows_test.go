@@ -30,7 +30,7 @@ func TestLimitsOnWindows(t *testing.T) {
 func TestLimitsThatNoJobHas(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for field, limits := range map[string]acpterm.Limits{"OpenFiles": {OpenFiles: 5}, "FileSize": {FileSize: 5}} {
-		requireRefused(t, m, "Limits."+field, limits)
+		here().RequireRefused(t, m, "Limits."+field, limits)
 		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "Limits."+field+": cannot be enforced on Windows")

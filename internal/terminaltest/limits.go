@@ -24,15 +24,15 @@ func TestLimitsThatAreNone(t *testing.T, p Place) {
 		"CommandOptions.Limits.OpenFiles": {OpenFiles: -1},
 		"CommandOptions.Limits.Nice":      {Nice: 20},
 	} {
-		p.requireRefused(t, m, field, limits)
+		p.RequireRefused(t, m, field, limits)
 	}
-	p.requireRefused(t, m, "CommandOptions.Limits.Nice", acpterm.Limits{Nice: -1})
+	p.RequireRefused(t, m, "CommandOptions.Limits.Nice", acpterm.Limits{Nice: -1})
 	term := Create(t, m, p.Child("exit", "0"))
 	require.Empty(t, term.Info().Limits)
 }
 
-// requireRefused fails if a command starts, or if the error does not name the refused limit.
-func (p Place) requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
+// RequireRefused fails if a command starts, or if the error does not name the refused limit.
+func (p Place) RequireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
 	term, err := m.Create(t.Context(), p.Child("sleep"), &acpterm.CommandOptions{Limits: &limits})
 	require.Nil(t, term)

@@ -10,10 +10,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +23,6 @@ func children() map[string]func(args []string) {
 		"words":     wordsChild,
 		"hold":      func([]string) { time.Sleep(time.Minute) },
 		"busy":      busyChild,
-		"splice":    spliceChild,
 		"host":      hostChild,
 		"strangers": strangersChild,
 	}
@@ -164,64 +161,4 @@ func load(n int) (stop func()) {
 			cmd.Wait() // which fails where another goroutine reaps
 		}
 	}
-}
-
-// spliceChild TIME PAUSE hands its pages, with numbered lines, to the pipe for TIME milliseconds. It rewrites a page as
-// soon as a pipe's worth of pages has followed it, because the reader has consumed it by then. After each pipe's worth
-// it pauses for PAUSE microseconds.
-func spliceChild(args []string) {
-	const page = 4096
-	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)
-	check(err)
-	slots := size/page + 1
-	mem, err := unix.Mmap(-1, 0, slots*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	check(err)
-	wait := time.Duration(number(args[1])) * time.Microsecond
-	end := time.Now().Add(time.Duration(number(args[0])) * time.Millisecond)
-	for line, n := 0, 0; time.Now().Before(end); n++ {
-		b := mem[n%slots*page:][:page]
-		for i := 0; i < page; i += lineSize {
-			copy(b[i:], numberedLine(line))
-			line++
-		}
-		for left := b; len(left) > 0; {
-			vector := unix.Iovec{Base: &left[0]}
-			vector.SetLen(len(left))
-			done, _, errno := unix.Syscall6(unix.SYS_VMSPLICE, 1, uintptr(unsafe.Pointer(&vector)), 1, 0, 0, 0)
-			if errno == unix.EINTR {
-				continue
-			}
-			if errno != 0 {
-				check(errno)
-			}
-			left = left[done:]
-		}
-		if n%slots == 0 && wait > 0 {
-			time.Sleep(wait)
-		}
-	}
-}
-
-// lineSize divides a page.
-const lineSize = 16
-
-func numberedLine(n int) string { return fmt.Sprintf("%0*d\n", lineSize-1, n) }
-
-// suffixOfLines fails unless a text is the end of a sequence of numbered lines, possibly beginning within a line.
-func suffixOfLines(text string) error {
-	if i := strings.IndexByte(text, '\n'); i >= 0 && i < lineSize-1 {
-		text = text[i+1:]
-	}
-	previous := -1
-	for ; len(text) >= lineSize; text = text[lineSize:] {
-		n, err := strconv.Atoi(text[:lineSize-1])
-		if err != nil || text[lineSize-1] != '\n' {
-			return fmt.Errorf("%q after line %d", text[:lineSize], previous)
-		}
-		if previous >= 0 && n != previous+1 {
-			return fmt.Errorf("line %d after line %d", n, previous)
-		}
-		previous = n
-	}
-	return nil
 }

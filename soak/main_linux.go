@@ -29,7 +29,6 @@ func scenarios() []scenario {
 		{"races", "trees of three that are created, killed and released at any moment", 10_000, races},
 		{"ptys", "races of trees on a PTY", 2000, ptyRaces},
 		{"bursts", "commands that write up to 300 KiB and end at once", 10_000, bursts},
-		{"vmsplice", "polls of a command that hands its pages to the pipe and reuses them", 250, splices},
 		{"reexecs", "daemons that execute themselves in a loop", 1000, reexecs},
 		{"stopped", "kills of stopped trees", 100, stopped},
 		{"chains", "chains of 50 daemons of which each starts the next, and bounded fork bombs", 40, chains},

@@ -23,36 +23,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The output of the writer that reuses its pages is in order if the pipe is read normally.
-func TestSplicesThroughAPlainPipe(t *testing.T) {
-	cmd := exec.Command(executable(), "children", "splice", "200", "0")
-	out, err := cmd.Output()
-	if err != nil || len(out) == 0 {
-		t.Fatalf("%d bytes, %v", len(out), err)
-	}
-	if err := suffixOfLines(string(out)); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(string(out), numberedLine(0)) {
-		t.Fatalf("begins with %q", out[:lineSize])
-	}
-}
-
-func TestSuffixOfLines(t *testing.T) {
-	good := numberedLine(7) + numberedLine(8) + numberedLine(9)
-	for cut := range good {
-		if err := suffixOfLines(good[cut:]); err != nil {
-			t.Errorf("%q: %v", good[cut:], err)
-		}
-	}
-	seven := numberedLine(7)
-	for _, bad := range []string{seven + numberedLine(9), seven + seven, seven + good[:4] + good} {
-		if suffixOfLines(bad) == nil {
-			t.Errorf("%q passes", bad)
-		}
-	}
-}
-
 func TestWhatABurstShows(t *testing.T) {
 	plain := burst{manner: "exit", seed: 1, size: 100}
 	cut := burst{manner: "exit", seed: 1, size: 100, limit: 40}

@@ -344,7 +344,7 @@ func requireNumberedLines(t testing.TB, text string) {
 func TestPagesThatAreWrittenAnew(t *testing.T) {
 	underLoad(t)
 	m := hosttest.NewManager(t, nil)
-	for range runsOf(5) {
+	for range longtest.Times(1, 100) {
 		term := hosttest.Create(t, m, hosttest.ChildRequest("splice", "300"))
 		for over := false; !over; {
 			select {

@@ -2,7 +2,7 @@
 
 package terminaltest
 
-// Tests of commands anywhere: exits, directories, variables, quotas, cancelled creates.
+// Tests of commands anywhere: directories, programs and variables.
 
 import (
 	"os"
@@ -16,22 +16,9 @@ import (
 
 func anywhereTests() []test {
 	return []test{
-		{"OutputLimitZero", TestOutputLimitZero},
 		{"TheEnvironmentIsThePlaces", TestTheEnvironmentIsThePlaces},
 		{"DirectoriesThatCannotBe", TestDirectoriesThatCannotBe},
 		{"ProgramsThatCannotBe", TestProgramsThatCannotBe},
-		{"QuotaOfTerminals", TestQuotaOfTerminals},
-	}
-}
-
-func TestOutputLimitZero(t *testing.T, p Place) {
-	m := p.NewManager(t, nil)
-	for text, truncated := range map[string]bool{"": false, "x": true} {
-		req := p.Child("print", text)
-		req.OutputByteLimit = new(uint64)
-		out := RunToEnd(t, m, req)
-		require.Empty(t, out.Output)
-		require.Equal(t, truncated, out.Truncated)
 	}
 }
 
@@ -79,14 +66,4 @@ func TestProgramsThatCannotBe(t *testing.T, p Place) {
 	} {
 		require.Equal(t, want, failedCreate(t, m, CommandRequest(command)), "%q", command)
 	}
-}
-
-func TestQuotaOfTerminals(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{MaxTerminals: 2})
-	first := CreateReady(t, m, p.Child("sleep"))
-	Create(t, m, p.Child("sleep"))
-	_, err := m.Create(t.Context(), p.Child("sleep"), nil)
-	require.ErrorIs(t, err, acpterm.ErrQuota)
-	require.NoError(t, m.Release(t.Context(), "s", first.ID()))
-	CreateReady(t, m, p.Child("sleep"))
 }

@@ -21,7 +21,6 @@ func outputTests() []test {
 	return []test{
 		{"BothOutputsShareOneOrder", TestBothOutputsShareOneOrder},
 		{"OutputLimits", TestOutputLimits},
-		{"DefaultLimitAndCeiling", TestDefaultLimitAndCeiling},
 		{"HeadOfTheOutput", TestHeadOfTheOutput},
 		{"CharacterSplitByAPause", TestCharacterSplitByAPause},
 		{"ThirtyTerminalsDoNotMix", TestThirtyTerminalsDoNotMix},
@@ -62,22 +61,6 @@ func TestOutputLimits(t *testing.T, p Place) {
 		out := RunToEnd(t, m, req)
 		require.Equal(t, strings.Repeat("\uFFFD", want), out.Output, "at %d", limit)
 		require.Equal(t, want < 1000, out.Truncated, "at %d", limit)
-	}
-}
-
-func TestDefaultLimitAndCeiling(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{
-		Commands:           acpterm.CommandOptions{OutputByteLimit: 1000},
-		MaxOutputByteLimit: 2000,
-	})
-	for limit, want := range map[*uint64]int{
-		nil: 1000, new(uint64(1 << 63)): 2000, new(^uint64(0)): 2000, new(uint64(1500)): 1500,
-	} {
-		req := p.Child("flood", "5000", "100")
-		req.OutputByteLimit = limit
-		out := RunToEnd(t, m, req)
-		require.Len(t, out.Output, want)
-		require.True(t, out.Truncated)
 	}
 }
 

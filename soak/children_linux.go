@@ -23,7 +23,6 @@ func children() map[string]func(args []string) {
 		"words":     wordsChild,
 		"hold":      func([]string) { time.Sleep(time.Minute) },
 		"busy":      busyChild,
-		"host":      hostChild,
 		"strangers": strangersChild,
 	}
 }

@@ -33,7 +33,7 @@ func everything(r *run) {
 
 // together runs scenarios concurrently until the time is over.
 func (r *run) together(s *served, length time.Duration) {
-	parts := map[string]int{"races": 40, "bursts": 40, "reexecs": 20, "stopped": 4, "chains": 4, "hosts": 2}
+	parts := map[string]int{"races": 40, "bursts": 40, "reexecs": 20, "chains": 4}
 	end := time.Now().Add(length)
 	var workers sync.WaitGroup
 	for _, sc := range scenarios() {

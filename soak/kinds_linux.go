@@ -252,7 +252,7 @@ func kinds(r *run) {
 	for _, k := range hostKinds() {
 		parts := map[string]int{"strangers": 10} // how many races there are for each
 		if k.keeps {
-			parts["races"], parts["bursts"], parts["stopped"], parts["reexecs"] = 1, 1, 50, 20
+			parts["races"], parts["bursts"], parts["reexecs"] = 1, 1, 20
 		}
 		for _, sc := range scenarios() {
 			if parts[sc.name] == 0 {

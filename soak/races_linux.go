@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
-	"golang.org/x/sys/unix"
 )
 
 // roles are the roles of trees.sh for trees of three processes. One of the three left the session.
@@ -131,44 +130,5 @@ func chains(r *run) {
 		t := r.tree(i)
 		before := time.Duration(rnd.IntN(200)) * time.Millisecond
 		killed(r, s, t, before, 200*time.Millisecond, kinds[i%len(kinds)]...)
-	})
-}
-
-// stopped kills trees whose processes are all stopped. Its grace period is longer than any delay of a kill by load.
-func stopped(r *run) {
-	const grace = 20 * time.Second
-	r.zero("kills that took the grace", "trees with some left", "other errors")
-	s, closeAll := r.serve(acpterm.Options{})
-	defer closeAll()
-	r.each(func(i int, rnd *rand.Rand) {
-		t := r.tree(i)
-		named := new(survivors)
-		ctx, cancel := bounded()
-		defer cancel()
-		term, err := s.m.Create(ctx, t.script(r, "three"), quick(grace))
-		if err != nil {
-			r.fail("other errors", 1, "Create: %v", err)
-			return
-		}
-		for len(t.members()) < 3 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		for _, p := range t.members() {
-			unix.Kill(p.pid, unix.SIGSTOP) // no member has been ended, so no number belongs to another process
-		}
-		pause(rnd, 5*time.Millisecond)
-		begun := time.Now()
-		if rnd.IntN(2) == 0 {
-			r.result("Kill", named, term.Kill(ctx))
-		} else {
-			r.result("Release", named, s.m.Release(ctx, t.session, term.ID()))
-		}
-		took := time.Since(begun)
-		r.most("ms for the slowest kill", took.Milliseconds())
-		if took >= grace {
-			r.fail("kills that took the grace", 1, "%v", took)
-		}
-		r.check(t, named, "stopped")
-		r.result("Release", named, s.m.Release(ctx, t.session, term.ID()))
 	})
 }

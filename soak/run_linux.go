@@ -201,3 +201,11 @@ func pause(rnd *rand.Rand, most time.Duration) {
 }
 
 func (r *run) script() string { return filepath.Join(r.dir, "trees.sh") }
+
+// must returns value, or panics if err is not nil.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

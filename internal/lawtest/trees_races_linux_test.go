@@ -23,6 +23,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/procfs"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/journal"
@@ -214,7 +215,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}},
 	})
 	script := writeTreeScript(t)
-	for range 4 {
+	for range longtest.Times(4, 100) {
 		term := hosttest.Create(t, m, hosttest.CommandRequest(script, "threes", "25"))
 		mark := "ACPTERM_TERMINAL=" + string(term.ID())
 		var members []string
@@ -255,7 +256,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	underLoad(t)
 	script := writeTreeScript(t)
-	for i := range runsOf(15) {
+	for i := range longtest.Times(3, 100) {
 		dir := t.TempDir()
 		mark := fmt.Sprintf("%s=killed-%d-%d", leaktest.Variable, os.Getpid(), i)
 		host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "tree-host", dir, script)
@@ -265,7 +266,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		require.NoError(t, host.Start())
 		_, err = bufio.NewReader(stdout).ReadString('\n')
 		require.NoError(t, err)
-		time.Sleep(time.Duration(i) * 20 * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(i%15) * 20 * time.Millisecond) // any moment will do
 		require.NoError(t, host.Process.Kill())
 		host.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of grace

@@ -241,8 +241,8 @@ func (s *runnerTest) endSleepers(seconds ...string) {
 	}
 }
 
-// left returns those of the numbers for which a process on the machine sleeps. No process has the text in its arguments
-// otherwise: a line receives the numbers in its environment.
+// left returns those of the numbers of seconds that a process on the machine sleeps. No process has the text in its
+// arguments otherwise: a line receives the numbers in its environment.
 func (s *runnerTest) left(seconds ...string) []string {
 	s.Helper()
 	const line = `if [ -r /proc/self/cmdline ]; then all=$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\000' ' ')

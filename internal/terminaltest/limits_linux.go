@@ -86,7 +86,7 @@ func TestNice(t *testing.T, p Place) {
 	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	require.NoError(t, err)
 	own := 20 - inverse
-	nicer := min(3, 19-own) // there is none above 19
+	nicer := min(3, 19-own) // 19 is the highest
 	term := runLimited(t, m, ShellRequest("exec cut -d ' ' -f 19 /proc/self/stat"), acpterm.Limits{Nice: 3})
 	require.Equal(t, fmt.Sprintln(own+nicer), term.Output().Output)
 	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Nice", Value: int64(nicer), By: "priority"}}, term.Info().Limits)

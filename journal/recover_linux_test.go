@@ -5,7 +5,6 @@ package journal_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
 	"github.com/acpterm/acpterm/internal/racetest"
@@ -223,20 +223,6 @@ func pidsOf(processes []procfs.ID) (pids []int) {
 	return pids
 }
 
-// marked returns the processes with a terminal's mark.
-func marked(t *testing.T, id acpterm.TerminalID) (found []string) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
-	require.NoError(t, err)
-	for _, name := range all {
-		environ, _ := os.ReadFile(name)
-		if bytes.Contains(environ, []byte("ACPTERM_TERMINAL="+string(id)+"\x00")) {
-			found = append(found, name)
-		}
-	}
-	return found
-}
-
 func TestRecoverAfterTheHostWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	lines := []string{stubborn, newSession, daemon}
@@ -281,7 +267,7 @@ func TestRecoverWithoutPatience(t *testing.T) {
 	requireGone(t, h.tree)
 	require.Empty(t, fileNames(t, files), "one got SIGTERM")
 	require.Contains(t, recovered[1].Ended, h.terminals[1].Tree[0].PID)
-	require.Empty(t, marked(t, h.terminals[1].ID), "it went on spawning")
+	require.Empty(t, leaktest.Running("ACPTERM_TERMINAL="+string(h.terminals[1].ID)), "it went on spawning")
 	require.Empty(t, fileNames(t, dir))
 }
 

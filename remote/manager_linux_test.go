@@ -3,7 +3,6 @@ package remote
 // A Manager with a real helper, connected by pipes.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,6 +19,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/stretchr/testify/require"
@@ -63,22 +62,9 @@ func (f *farEnd) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	return shell, err
 }
 
-// processes returns the remote processes, found by their environment.
-func (f *farEnd) processes() (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		environ, _ := os.ReadFile(entry + "/environ")
-		if bytes.Contains(environ, []byte(f.mark+"\x00")) {
-			line, _ := os.ReadFile(entry + "/cmdline")
-			found = append(found, filepath.Base(entry)+" "+string(line))
-		}
-	}
-	return found
-}
-
 func (f *farEnd) requireNothing(t testing.TB) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(f.processes()) == 0 }, time.Minute, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return len(leaktest.Running(f.mark)) == 0 }, time.Minute, 5*time.Millisecond,
 		"processes are left at the far end")
 }
 
@@ -322,7 +308,7 @@ func TestCancelledStarts(t *testing.T) {
 	far := newFarEnd("sh")
 	m, r := newFarManager(t, far, far)
 	require.NoError(t, r.Connect(testContext(t)))
-	none := len(far.processes())
+	none := len(leaktest.Running(far.mark))
 	tries := longtest.Times(30, 100)
 	for i := range tries {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond/time.Duration(tries))
@@ -335,7 +321,7 @@ func TestCancelledStarts(t *testing.T) {
 		} else {
 			require.True(t, errors.Is(err, acpterm.ErrCancelled), err)
 		}
-		require.Len(t, far.processes(), none, "create %d", i)
+		require.Len(t, leaktest.Running(far.mark), none, "create %d", i)
 	}
 	c := r.link.connection
 	require.Eventually(t, func() bool {

@@ -5,7 +5,6 @@ package lawtest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,26 +91,13 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 	case cancelled && errors.Is(err, acpterm.ErrCancelled):
 		err = nil
 	}
-	if left := runningWith(mark); len(left) > 0 {
+	if left := leaktest.Running(mark); len(left) > 0 {
 		err = fmt.Errorf("%q is left, and the error is %v", left, err)
 	}
 	if err != nil {
 		return fmt.Errorf("tree %d, %q: %w", i, role, err)
 	}
 	return nil
-}
-
-// runningWith returns the processes with a variable in their environment, which a zombie does not have.
-func runningWith(variable string) (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		environ, _ := os.ReadFile(entry + "/environ")
-		if bytes.Contains(environ, []byte(variable+"\x00")) {
-			stat, _ := os.ReadFile(entry + "/stat")
-			found = append(found, string(stat))
-		}
-	}
-	return found
 }
 
 // hostOfTrees is the child that creates and ends trees, and prints errors: SCRIPT COUNT. It may not call pidfd_open.
@@ -274,7 +260,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		cancel()
 		require.NoError(t, err)
 		// A child that was about to become a command when its host died ends by itself.
-		require.Eventually(t, func() bool { return len(runningWith(mark)) == 0 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return len(leaktest.Running(mark)) == 0 }, time.Minute, time.Millisecond)
 		records, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, records)

@@ -31,6 +31,18 @@ func Processes(mark string) (found []string) {
 	return found
 }
 
+// Running returns the processes with a variable in their environment, which a zombie does not have.
+func Running(mark string) (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		if environ, _ := os.ReadFile(entry + "/environ"); bytes.Contains(environ, []byte(mark+"\x00")) {
+			stat, _ := os.ReadFile(entry + "/stat")
+			found = append(found, string(stat))
+		}
+	}
+	return found
+}
+
 // Descriptors counts the open descriptors of this process.
 func Descriptors() int {
 	entries, _ := os.ReadDir("/proc/self/fd")

@@ -25,8 +25,9 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 )
 
-// Enter is a Runner for Linux. It is the command line that runs a program somewhere, such as "nsenter --target 42 --all
-// --", while the program's process is also visible here.
+// Enter is a Runner for Linux. It is the command line that becomes a program somewhere, such as "nsenter --target 42
+// --mount --net --", while the program's process is also visible here. A line that waits for the program, like nsenter
+// with --pid, needs a Runner that spares the waiting process: a signal to the tree would end it first.
 type Enter []string
 
 // sh runs a script and returns its output and exit code.
@@ -105,7 +106,9 @@ func (e Enter) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Proce
 	}
 	defer w.Close()
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = c.Env // with the mark, so that Signal finds the process from the start
+	mark := "ACPTERM_TERMINAL=" + lastOf(c.Env, "ACPTERM_TERMINAL=")
+	// The line has the mark, so that Signal finds the process from the start. The agent's variables are for the command.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), mark}
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -113,7 +116,7 @@ func (e Enter) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Proce
 		return nil, err
 	}
 	p := &entered{
-		cmd: cmd, mark: []byte("ACPTERM_TERMINAL=" + lastOf(c.Env, "ACPTERM_TERMINAL=") + "\x00"),
+		cmd: cmd, mark: []byte(mark + "\x00"),
 		output: output, to: r.Output,
 		exited: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -279,8 +282,7 @@ func (p *entered) Close() {
 	})
 }
 
-// TestEnter is the whole test of the Runner above. A line of "nsenter --target 1 --all --" enters the namespaces of
-// process 1; "env" stays here, so that the test needs no rights.
+// TestEnter is the whole test of the Runner above. The line "env" stays here, so that the test needs no rights.
 func TestEnter(t *testing.T) {
 	newRunner := func(testing.TB) acpterm.Runner { return Enter{"env"} }
 	acptermtest.TestRunner(t, newRunner, &acptermtest.RunnerGaps{

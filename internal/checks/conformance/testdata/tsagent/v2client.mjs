@@ -2,11 +2,12 @@
 //
 //   node v2client.mjs AGENT [ARG...]
 //
-// starts the agent, prompts it and applies what it says of terminals until it is idle. Each terminal that can
-// be cancelled and has printed "cancel me" is, and so is the tool call "held". Then it tries what the agent has to refuse, and resumes the session from
-// its start, as a client that holds nothing. It prints as one JSON object: the terminals that it holds ("held", see
-// fold.mjs) and held after it resumed ("resumed"), the cancels that it sent ("cancelled") and whether they could be
-// sent again after the end ("again"), the same of the tool call, with its last status ("toolCall"), the codes of the refusals ("refused"), and the agent's exit code.
+// starts the agent, prompts it and applies what it says of terminals until it is idle. Each terminal that can be
+// cancelled and has printed "cancel me" is, and so is the tool call "held" once its terminal runs. Then it tries what
+// the agent has to refuse, and resumes the session from its start, as a client that holds nothing. It prints as one JSON
+// object: the terminals that it holds ("held", see fold.mjs) and held after it resumed ("resumed"), the cancels that it
+// sent ("cancelled") and whether they could be sent again after the end ("again"), the same of the tool call, with its
+// last status ("toolCall"), the codes of the refusals ("refused"), and the agent's exit code.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,10 +34,9 @@ async function applyUntilIdle(session, terminals) {
     const { kind, update } = await session.nextUpdate();
     if (kind === "stop") return;
     terminals.apply(update);
-    if (update.toolCallId === "held") {
-      report.toolCall.status = update.status ?? report.toolCall.status;
-      if (session.canCancelToolCall("held")) report.toolCall.answer ??= session.cancelToolCall("held");
-    }
+    if (update.toolCallId === "held") report.toolCall.status = update.status ?? report.toolCall.status;
+    const holds = Object.values(terminals.toJSON()).some(({ command }) => command?.endsWith(" hold"));
+    if (holds && session.canCancelToolCall("held")) report.toolCall.answer ??= session.cancelToolCall("held");
     if (!SessionUpdate.isTerminalUpdate(update) && !SessionUpdate.isTerminalOutputChunk(update)) continue;
     const id = update.terminalId;
     const { output } = terminals.toJSON()[id];

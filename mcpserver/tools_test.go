@@ -63,7 +63,7 @@ func TestCommandContinuesAfterTheWait(t *testing.T) {
 	require.Equal(t, "running", r.State)
 	require.Nil(t, r.ExitCode)
 	require.Contains(t, text, "["+r.ID+" running, after ")
-	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "wait_ms": 1})
+	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": "up"})
 	require.Equal(t, "running", w.State)
 	k, text := call[commandResult](t, s, "kill", object{"id": r.ID})
 	require.Equal(t, "ended", k.State)

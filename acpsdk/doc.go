@@ -27,10 +27,10 @@
 // acpterm.Options.RequireSessions is set, sessions should therefore be opened in Options.NewSession, which is called
 // before the request to create the terminal is read:
 //
-//	NewSession: func(s acpsdk.Session) {
+//	options := &acpsdk.Options{NewSession: func(s acpsdk.Session) {
 //		roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
 //		err := m.OpenSession(s.ID, &acpterm.SessionOptions{Roots: roots}) // if it fails, terminals are refused
-//	},
+//	}}
 //
 // # Commands that the agent runs
 //

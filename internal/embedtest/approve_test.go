@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/policy"
-	"github.com/stretchr/testify/require"
 )
 
 // asking returns a manager that asks about everything, answers each question by a function and remembers the answers.
@@ -301,19 +301,4 @@ func TestApprovalsAreListedAndRevoked(t *testing.T) {
 	approvals.Forget("one")
 	hosttest.Finish(t, m, in("one"))
 	require.Equal(t, 5, asked)
-}
-
-// A manager without policy.Approvals asks each time.
-func TestAManagerRemembersNoAnswer(t *testing.T) {
-	asked := 0
-	m := hosttest.NewManager(t, &acpterm.Options{
-		Policy: &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}},
-		Approve: func(context.Context, acpterm.Question) acpterm.Answer {
-			asked++
-			return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
-		},
-	})
-	hosttest.Finish(t, m, hosttest.ChildRequest("exit", "0"))
-	hosttest.Finish(t, m, hosttest.ChildRequest("exit", "0"))
-	require.Equal(t, 2, asked)
 }

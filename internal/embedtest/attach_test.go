@@ -6,9 +6,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/hosttest"
-	"github.com/stretchr/testify/require"
 )
 
 // The owner of a terminal cannot choose an empty id, or one that the Manager has assigned in any session.
@@ -55,15 +56,4 @@ func TestExitStatusesArePrintable(t *testing.T) {
 	} {
 		require.Equal(t, want, acpterm.TerminalExitStatus{Signal: &signal}.String())
 	}
-}
-
-// The signal that a Runner reports is its own text.
-func TestASignalOfARunnerIsPrintable(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{wait: func() (acpterm.TerminalExitStatus, error) {
-		return acpterm.TerminalExitStatus{Signal: new("\x1b[2J")}, nil
-	}}})
-	term := hosttest.Create(t, m, hosttest.CommandRequest("x"))
-	status, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, `signal "\x1b[2J"`, status.String())
 }

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/longtest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestAnEventForEachEnd(t *testing.T) {
@@ -227,37 +227,6 @@ func heapInUse() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
-}
-
-// A hook may create terminals, however many events wait for it.
-func TestAHookThatCreates(t *testing.T) {
-	called, goOn, created := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	first := true
-	var m *acpterm.Manager
-	m = hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, func(acpterm.Event) {
-		if !first {
-			return
-		}
-		first = false
-		close(called)
-		<-goOn
-		_, err := m.Create(context.Background(), hosttest.ChildRequest("exit", "0"), nil)
-		created <- err
-	})
-	for i := range 10_001 {
-		_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
-		require.ErrorIs(t, err, acpterm.ErrDenied)
-		if i == 0 {
-			<-called
-		}
-	}
-	close(goOn)
-	select {
-	case err := <-created:
-		require.ErrorIs(t, err, acpterm.ErrQuota)
-	case <-time.After(time.Minute):
-		require.FailNow(t, "the hook waits for itself")
-	}
 }
 
 // A command whose create was cancelled after the start has one end, which is its real end.

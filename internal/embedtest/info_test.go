@@ -146,3 +146,9 @@ func TestInfoOfAStartEvent(t *testing.T) {
 	require.Equal(t, term.Info().PID, info.PID)
 	require.Equal(t, term.Command(), info.Command)
 }
+
+func TestCommandForPeople(t *testing.T) {
+	c := acpterm.Command{Args: []string{"go", "test", "-run", "a b", "./..."}}
+	require.Equal(t, `go test -run "a b" ./...`, c.String())
+	require.Equal(t, `x ""`, acpterm.Command{Args: []string{"x", ""}}.String())
+}

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/hosttest"
-	"github.com/stretchr/testify/require"
 )
 
 // taggingSandbox sets a variable.
@@ -207,21 +208,5 @@ func TestCommandOptionsAtEveryLevel(t *testing.T) {
 			require.Equal(t, o.wants[highest], o.shows(t, m, term), "%s, level %d", field.Name, highest)
 			require.NoError(t, m.Close())
 		}
-	}
-}
-
-// Options about the command itself come too late in CommandsFor.
-func TestCommandsForComesAfterTheCommandIsResolved(t *testing.T) {
-	for name, o := range optionsOfLevels(t) {
-		if o.late {
-			continue
-		}
-		m := hosttest.NewManager(t, &acpterm.Options{
-			CommandsFor: func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions { return &o.values[0] },
-		})
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}, nil)
-		require.ErrorIs(t, err, acpterm.ErrInternal, name)
-		require.Equal(t, "Options.CommandsFor."+name, err.(*acpterm.Error).Field)
-		require.NoError(t, m.Close())
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/stretchr/testify/require"
+	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
 // verdict is a policy that always gives the same decision, and remembers the proposals it saw.
@@ -79,18 +79,6 @@ func TestProposalLookPath(t *testing.T) {
 	}
 	_, err := acpterm.Proposal{}.LookPath(t.Context(), "no-such-program")
 	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
-}
-
-func TestProposalDirWithin(t *testing.T) {
-	dir := hosttest.RealTempDir(t)
-	p := acpterm.Proposal{Command: acpterm.Command{Dir: filepath.Join(dir, "a", "b")}}
-	for _, within := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
-		require.True(t, p.DirWithin(filepath.Join(dir, "x"), within), within)
-	}
-	require.False(t, p.DirWithin(filepath.Join(dir, "a", "b", "c"), filepath.Join(dir, "a", "bc")))
-	require.False(t, p.DirWithin())
-	p.DirUnknown = true
-	require.False(t, p.DirWithin(dir))
 }
 
 func TestDecisionsAreEvents(t *testing.T) {

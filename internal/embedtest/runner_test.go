@@ -17,11 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
-	"github.com/stretchr/testify/require"
 )
 
 // runnerStub is a Runner, and its only process, with answers given by the test.
@@ -224,26 +224,20 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 	}
 }
 
-// If the request has no cwd, the agent is not to blame for the directory, at any point of a create.
+// If the request has no cwd, the agent is not to blame for the directory, even when the command is started.
 func TestADirectoryThatTheAgentHasNotChosen(t *testing.T) {
 	noDir := &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: "cwd", Reason: "no such directory"}
-	for name, runner := range map[string]runnerStub{
-		"LookPath": {look: func(context.Context, acpterm.Command) (string, error) { return "", noDir }},
-		"Start":    {start: func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return nil, noDir }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := hosttest.NewManager(t, &acpterm.Options{Runner: runner})
-			req := hosttest.CommandRequest("x")
-			_, err := m.Create(t.Context(), req, nil)
-			require.ErrorIs(t, err, acpterm.ErrInternal)
-			require.NotErrorIs(t, err, acpterm.ErrInvalidParams)
-			require.ErrorContains(t, err, "no such directory")
-			req.Cwd = "/there"
-			_, err = m.Create(t.Context(), req, nil)
-			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
-			require.Equal(t, "cwd", err.(*acpterm.Error).Field)
-		})
-	}
+	start := func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return nil, noDir }
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{start: start}})
+	req := hosttest.CommandRequest("x")
+	_, err := m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.NotErrorIs(t, err, acpterm.ErrInvalidParams)
+	require.ErrorContains(t, err, "no such directory")
+	req.Cwd = "/there"
+	_, err = m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	require.Equal(t, "cwd", err.(*acpterm.Error).Field)
 }
 
 // Whatever a Runner returns, a failed create returns an *Error, and never panics.
@@ -379,32 +373,6 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 			require.ElementsMatch(t, append(env, "ACPTERM_TERMINAL="+string(term.ID())), launched[0].Env)
 		})
 	}
-}
-
-// A create through Dispatch in progress when the handler is closed is cancelled, and Close waits for it.
-func TestCloseWaitsForDispatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		over := false
-		start := func(ctx context.Context, _ acpterm.StartRequest) (acpterm.Process, error) {
-			<-ctx.Done()
-			over = true
-			return nil, ctx.Err()
-		}
-		m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: runnerStub{start: start}}))
-		h := acpterm.NewHandler(m, nil)
-		errs := make(chan error, 1)
-		go func() {
-			_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
-			errs <- err
-		}()
-		synctest.Wait()
-		require.NoError(t, h.Close())
-		require.True(t, over)
-		require.ErrorIs(t, <-errs, acpterm.ErrClosing)
-		_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
-		require.ErrorIs(t, err, acpterm.ErrClosing)
-		require.NoError(t, m.Close())
-	})
 }
 
 // Closing a handler also waits for releases of its terminals in progress.

@@ -22,12 +22,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
-	"github.com/stretchr/testify/require"
 )
 
 // agentChildren returns the agents for these tests, in addition to those of package children.
@@ -91,20 +92,6 @@ func readLine(t *testing.T, r io.Reader) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-func TestAgentIsAConnection(t *testing.T) {
-	cmd := agentCommand("echo")
-	a := startAgent(t, cmd, nil)
-	require.Equal(t, cmd.Process.Pid, a.PID())
-	_, err := io.WriteString(a, "hello\n")
-	require.NoError(t, err)
-	require.Equal(t, "hello", readLine(t, a))
-	select {
-	case <-a.Done():
-		t.Fatal("it has ended")
-	default:
-	}
-}
-
 // An agent that exits when its input ends does not get a signal, even if it is slow. Its last output can still be read.
 func TestAgentEndsWithItsInput(t *testing.T) {
 	cmd := agentCommand("echo")
@@ -128,13 +115,6 @@ func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
 	said, err := io.ReadAll(a)
 	require.NoError(t, err)
 	require.Equal(t, "bye\n", string(said))
-}
-
-func TestAgentThatIgnoresEverythingIsKilled(t *testing.T) {
-	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: quick})
-	require.Equal(t, "ready", readLine(t, a))
-	require.NoError(t, a.Close())
-	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
 }
 
 func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
@@ -181,15 +161,6 @@ func TestAgentThatExitsLeavesNothing(t *testing.T) {
 			require.NoError(t, a.Close())
 		})
 	}
-}
-
-// Output left unread at the agent's end can be read afterwards.
-func TestAgentsOutputOutlivesIt(t *testing.T) {
-	a := startAgent(t, agentCommand("flood", "60000", "1000"), nil)
-	require.Equal(t, "exit code 0", awaitAgent(t, a))
-	said, err := io.ReadAll(a)
-	require.NoError(t, err)
-	require.Len(t, said, 60_000)
 }
 
 func TestAgentIsClosedOnce(t *testing.T) {

@@ -318,27 +318,3 @@ func TestSandboxEnvironment(t *testing.T) {
 	}
 	require.Positive(t, seen)
 }
-
-// No program outside the sandbox loads a library that a command has put into its root.
-func TestSandboxIsNotPreloaded(t *testing.T) {
-	compiler, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler")
-	}
-	root, other := t.TempDir(), outsideTmp(t)
-	source := filepath.Join(root, "evil.c")
-	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `
-#include <fcntl.h>
-#include <unistd.h>
-__attribute__((constructor)) static void evil(void) {
-	open("%s/evil", O_CREAT|O_WRONLY, 0600);
-	write(1, "loaded\n", 7);
-}`, other), 0o600))
-	output, err := exec.Command(compiler, "-shared", "-fPIC", "-w", "-o", root+"/evil.so", source).CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	m := newManager(t, bubblewrap.Options{}, root)
-	r := request("/bin/true")
-	r.Env = []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: root + "/evil.so"}}
-	require.Contains(t, run(t, m, r).Output, "loaded\n", "in the sandbox it is")
-	require.NoFileExists(t, other+"/evil")
-}

@@ -356,21 +356,6 @@ func TestRecoverLeavesWhatIsNoCgroup(t *testing.T) {
 	}
 }
 
-func TestRecoverLeavesALiveHostAlone(t *testing.T) {
-	dir := t.TempDir()
-	h := startHost(t, dir, "", newSession)
-	recovered, err := recoverQuickly(t, dir)
-	require.NoError(t, err)
-	require.Empty(t, recovered)
-	requireRunning(t, h.tree)
-	require.Len(t, fileNames(t, dir), 1)
-	h.kill(t)
-	recovered, err = recoverQuickly(t, dir)
-	require.NoError(t, err)
-	require.Len(t, recovered, 1)
-	requireGone(t, h.tree)
-}
-
 func bootID(t *testing.T) string {
 	t.Helper()
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -173,7 +173,12 @@ func TestForeignSessions(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, fails(t, f.connect(other), "output", object{"id": string(terminal.ID())}), "not found")
+	stranger := f.connect(other)
+	for _, tool := range []string{"output", "wait", "kill", "release"} {
+		require.Contains(t, fails(t, stranger, tool, object{"id": string(terminal.ID())}), "not found")
+	}
+	l, _ := call[listResult](t, stranger, "list", nil)
+	require.Empty(t, l.Commands)
 	require.Equal(t, acpterm.StateRunning, terminal.Info().State)
 	require.NoError(t, s.Ping(t.Context(), nil))
 }

@@ -190,13 +190,3 @@ func TestKilledAgentLeavesNoProcess(t *testing.T) {
 	f.released(terminals[0])
 	require.Eventually(t, func() bool { return len(leaktest.Processes(mark)) == 0 }, time.Minute, time.Millisecond)
 }
-
-func TestKilledRelayLeavesNoProcess(t *testing.T) {
-	f := newFront(t, nil, ListenOptions{})
-	cmd := relayCommand(f.entry(agentStdio))
-	s := f.connectTo(&mcp.CommandTransport{Command: cmd})
-	r, _ := call[commandResult](t, s, "run", object{"command": "sleep", "args": []string{"1000"}, "wait_ms": 0})
-	terminal := f.terminal(r.ID)
-	require.NoError(t, cmd.Process.Kill())
-	f.released(terminal)
-}

@@ -5,15 +5,11 @@ package mcpserver
 // Sessions: they are apart, and leave nothing behind.
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -22,19 +18,6 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/longtest"
 )
-
-func TestSessionsDoNotSeeEachOther(t *testing.T) {
-	server := newServer(t, nil, nil)
-	one, two := connect(t, server, nil), connect(t, server, nil)
-	r, _ := call[commandResult](t, one, "run", object{"command": "sleep 1000", "wait_ms": 0})
-	for _, tool := range []string{"output", "wait", "kill", "release"} {
-		require.Contains(t, fails(t, two, tool, object{"id": r.ID}), "not found")
-	}
-	l, _ := call[listResult](t, two, "list", nil)
-	require.Empty(t, l.Commands)
-	w, _ := call[commandResult](t, one, "wait", object{"id": r.ID, "wait_ms": 0})
-	require.Equal(t, "running", w.State)
-}
 
 // stubborn is a command whose tree is hard to kill.
 const stubborn = "trap '' TERM; (setsid sh -c 'trap \"\" TERM HUP; sleep 1000' &) ; echo up; sleep 1000"
@@ -103,48 +86,6 @@ func TestSessionEnds(t *testing.T) {
 				require.ErrorIs(t, s.Run(t.Context(), there), acpterm.ErrClosing)
 			})
 		}
-	}
-}
-
-func TestLinesThatAreNoRequests(t *testing.T) {
-	s := newServer(t, nil, nil)
-	toServer, in := io.Pipe()
-	out, fromServer := io.Pipe()
-	served := make(chan error, 1)
-	go func() { served <- s.Run(t.Context(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}) }()
-	replies := bufio.NewReader(out)
-	ask := func(line string) string {
-		_, err := io.WriteString(in, line+"\n")
-		require.NoError(t, err)
-		reply, err := replies.ReadString('\n')
-		require.NoError(t, err)
-		return reply
-	}
-	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-		`"clientInfo":{"name":"raw","version":"1"}}}`)
-	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":[]}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":"{}"}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run"}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":{"command":"true","env":` +
-			strings.Repeat(`{"a":`, 900) + `1` + strings.Repeat(`}`, 900) + `}}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","requestState":"x","inputResponses":{},` +
-			`"arguments":{"command":"true"}}}`,
-	} {
-		reply := ask(line)
-		require.True(t, strings.Contains(reply, `"error"`) || strings.Contains(reply, `"isError":true`), reply)
-	}
-	reply := ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"command":"echo ok"}}}`)
-	require.Contains(t, reply, `ok\n`)
-	in.Close()
-	select {
-	case err := <-served:
-		require.NoError(t, err)
-	case <-time.After(time.Minute):
-		t.Fatal("the session goes on")
 	}
 }
 

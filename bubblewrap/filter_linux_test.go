@@ -139,13 +139,6 @@ func exitsOnI386(code byte) []byte {
 	return append(file, instructions...)
 }
 
-func TestSandboxWithoutASyscallFilter(t *testing.T) {
-	root := t.TempDir()
-	m := newManager(t, bubblewrap.Options{NoSyscallFilter: true}, root)
-	packets := systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW)
-	require.NotEqual(t, noSuchFamily, inside(t, m, root, packets)[0])
-}
-
 // refuseFilters makes the kernel refuse further filters to this thread and the processes that it starts, like a kernel
 // without seccomp.
 func refuseFilters() error {

@@ -3,7 +3,6 @@ package mcpserver
 // A host with a Listener, and the clients that agents are.
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -226,27 +225,8 @@ func (f *front) ask(e *Entry, id, body string) int {
 func actAsChild() {
 	RunRelay()
 	if len(os.Args) > 2 && os.Args[1] == "child" {
-		child(os.Args[2], os.Args[3:])
+		otherUser(os.Args[2], os.Args[3:])
 		os.Exit(0)
-	}
-}
-
-func child(which string, args []string) {
-	switch which {
-	case "agent": // ENTRY: an agent that starts a command in the background and does not end
-		var e Entry
-		must(json.Unmarshal([]byte(args[0]), &e))
-		client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
-		s, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: relayCommand(&e)}, nil)
-		must(err)
-		_, err = s.CallTool(context.Background(), &mcp.CallToolParams{
-			Name: "run", Arguments: object{"command": "sleep", "args": []string{"1000"}, "wait_ms": 0},
-		})
-		must(err)
-		os.Stdout.WriteString("ready\n")
-		select {}
-	default:
-		otherUser(which, args)
 	}
 }
 

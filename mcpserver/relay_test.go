@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -11,12 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
@@ -166,27 +163,4 @@ func TestRelayEndsWithTheHost(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Close())
 	require.NoError(t, cmd.Wait())
-}
-
-func TestKilledAgentLeavesNoProcess(t *testing.T) {
-	leaktest.NeedsAsking(t)
-	f := newFront(t, nil, ListenOptions{})
-	encoded, err := json.Marshal(f.entry(agentStdio))
-	require.NoError(t, err)
-	mark := leaktest.NewMark()
-	cmd := exec.Command(os.Args[0], "child", "agent", string(encoded))
-	cmd.Env = append(os.Environ(), mark)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	start(t, cmd)
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
-	terminals := f.manager.Terminals()
-	require.Len(t, terminals, 1)
-	require.NoError(t, cmd.Process.Kill())
-	cmd.Wait()
-	f.released(terminals[0])
-	require.Eventually(t, func() bool { return len(leaktest.Processes(mark)) == 0 }, time.Minute, time.Millisecond)
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 )
 
-const handshake = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18",` +
-	`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}` + "\n"
-
 func TestClientThatDoesNotReadCannotKeepTheSession(t *testing.T) {
 	m := acptermtest.NewManager(t, quick())
 	s := New(m, nil)
@@ -32,11 +29,11 @@ func TestClientThatDoesNotReadCannotKeepTheSession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Run(ctx, &mcp.IOTransport{Reader: far, Writer: far}) }()
-	_, err := io.WriteString(near, handshake)
+	_, err := io.WriteString(near, initializeRequest+"\n")
 	require.NoError(t, err)
 	_, err = near.Read(make([]byte, 4096)) // the reply
 	require.NoError(t, err)
-	_, err = io.WriteString(near, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run",`+
+	_, err = io.WriteString(near, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run",`+
 		`"_meta":{"progressToken":1},"arguments":{"command":"echo up; sleep 1000"}}}`+"\n")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(m.Terminals()) == 1 }, time.Minute, time.Millisecond)

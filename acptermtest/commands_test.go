@@ -285,18 +285,6 @@ func TestCommandsAreNotInTheJournal(t *testing.T) {
 	})
 }
 
-func TestSignalsWithoutNames(t *testing.T) {
-	o := acpterm.Options{
-		Runner:   acptermtest.Commands{"x": acptermtest.Block},
-		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: 60, Wait: time.Second}}},
-	}
-	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
-		term := create(t, m, "x")
-		require.NoError(t, term.Kill(t.Context()))
-		require.Equal(t, "SIG60", *term.Output().ExitStatus.Signal)
-	})
-}
-
 func TestPIDsAreOfNoProcess(t *testing.T) {
 	var pids []int
 	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}

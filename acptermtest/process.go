@@ -4,7 +4,6 @@ package acptermtest
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // A Process represents a running Script. Its methods must only be called by the Script's goroutine, with the exception
@@ -116,7 +116,7 @@ func (p *Process) run(script Script) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.endedBy != 0 {
-			p.status.Signal = new(signalName(p.endedBy))
+			p.status.Signal = new(proc.SignalName(p.endedBy))
 		} else {
 			p.status.ExitCode = &code
 		}
@@ -140,21 +140,6 @@ func (p *Process) signal(sig syscall.Signal) {
 		p.endedBy = sig
 		p.cancel()
 	}
-}
-
-// signalNames holds the signals that package syscall defines on every system.
-var signalNames = map[syscall.Signal]string{
-	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGABRT: "SIGABRT",
-	syscall.SIGKILL: "SIGKILL", syscall.SIGALRM: "SIGALRM", syscall.SIGTERM: "SIGTERM",
-}
-
-// signalName returns the POSIX name of a signal, or a name with its number if the signal does not exist on every
-// system.
-func signalName(sig syscall.Signal) string {
-	if name, ok := signalNames[sig]; ok {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
 }
 
 // tree is a command and its child processes. It implements acpterm.Process.

@@ -26,18 +26,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestLimitZero(t *testing.T) {
-	s := screen.New(20, 2, 0, 0)
-	s.Write([]byte("\r\n\r\n\r\n \r\n"))
-	text, truncated := cutText(s)
-	require.Empty(t, text)
-	require.False(t, truncated, "nothing was dropped")
-	s.Write([]byte("x"))
-	text, truncated = cutText(s)
-	require.Empty(t, text)
-	require.True(t, truncated)
-}
-
 // Blanks and newlines count towards the limit only once text follows, or if they are before the cursor.
 func TestLimitWithBlanks(t *testing.T) {
 	s := screen.New(20, 3, 10, 0)

@@ -20,8 +20,9 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
-	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
+
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 )
 
 // playedShell returns the file of a simulated shell. It runs a child, with its own arguments before the shell's.
@@ -58,30 +59,6 @@ func loginChildren() map[string]func(args []string) {
 			os.Setenv("LOGIN_EQUALS", "=a==b=")
 			os.Setenv("LOGIN_BYTES", "\xff\xfe\x80\x01\x1b[2J\r")
 			os.Setenv("LOGIN_EMPTY", "")
-			execShell("-c", text(args))
-		},
-		// login-marks: writes the text, the marks, and another environment between marks, before its own.
-		"login-marks": func(args []string) {
-			fmt.Println(text(args))
-			marks := regexp.MustCompile(`acpterm-""[-\w]+`).FindAllString(text(args), -1)
-			begin, end := strings.ReplaceAll(marks[0], `""`, ""), strings.ReplaceAll(marks[1], `""`, "")
-			fmt.Printf("%s\n%s\n%s\nA=b\x00\n%s\n%s\n", end, begin, begin, end, begin)
-			execShell("-c", text(args))
-		},
-		// login-other LINES: executes a shell that reads standard input, after reading LINES lines of it.
-		"login-other": func(args []string) {
-			for range hosttest.Number(args[0]) {
-				for b := make([]byte, 1); b[0] != '\n'; {
-					os.Stdin.Read(b)
-				}
-			}
-			os.Setenv("LOGIN_OTHER", "yes")
-			execShell()
-		},
-		// login-reads: reads standard input to its end, and then behaves correctly.
-		"login-reads": func(args []string) {
-			read, _ := io.ReadAll(os.Stdin)
-			os.Setenv("LOGIN_READ", fmt.Sprint(len(read) > 0))
 			execShell("-c", text(args))
 		},
 		// login-mixes WHERE: writes noise into the environment: "each" time, the "first" time, or to standard "error".

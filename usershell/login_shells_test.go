@@ -6,19 +6,17 @@ package usershell_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
-	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/usershell"
 )
 
 // loginShell returns the path of a shell, or skips the test.
@@ -162,69 +160,6 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "REACHED", "1")
 	})
-}
-
-func TestRealLoginShellsThatFail(t *testing.T) {
-	for _, shell := range append(posix, "fish") {
-		run := func(text string, check func(*testing.T, error), timeout time.Duration) {
-			o := homeOf(t, shell, map[string]string{shell: text}) // checks for remaining processes at the end
-			o.Timeout = timeout
-			t.Run(shell+" "+text, func(t *testing.T) {
-				t.Parallel()
-				_, err := usershell.LoginEnvironment(t.Context(), o)
-				check(t, err)
-			})
-		}
-		for _, text := range []string{"sleep 300", "exec sleep 300", "sleep 300 & cat /dev/zero >/dev/null"} {
-			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginTimedOut) }, time.Second/2)
-		}
-		for _, text := range []string{"exec cat", "exec true"} {
-			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginNoEnvironment) }, time.Minute)
-		}
-		if shell != "fish" { // fish continues
-			run("exit 3", func(t *testing.T, err error) {
-				failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
-				require.Equal(t, "exit code 3", failed.Status.String())
-			}, time.Minute)
-		}
-	}
-}
-
-// A job that prints all the time cannot change a variable.
-func TestRealLoginShellsWithAJobThatPrints(t *testing.T) {
-	for _, shell := range posix {
-		t.Run(shell, func(t *testing.T) {
-			text := "(while :; do echo 61 62; done) & export REACHED=1 LONG=" + strings.Repeat("x", 20_000)
-			l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
-			if err != nil {
-				failed, ok := errors.AsType[*usershell.LoginError](err)
-				require.True(t, ok)
-				require.Contains(t, []usershell.LoginFailure{usershell.LoginMixedOutput, usershell.LoginTooMuchOutput},
-					failed.Failure)
-				return
-			}
-			requireValue(t, l.Env(), "LONG", strings.Repeat("x", 20_000))
-		})
-	}
-}
-
-// An ssh-agent started by a start-up file continues to run, since the environment refers to its socket.
-func TestLoginEnvironmentOfAnSSHAgent(t *testing.T) {
-	agent, err := exec.LookPath("ssh-agent")
-	if err != nil && os.Getenv("ACPTERM_REQUIRE_SSHD") == "" {
-		t.Skip("there is no ssh-agent")
-	}
-	require.NoError(t, err)
-	o := homeOf(t, "bash", map[string]string{"bash": `eval "$(` + agent + `)"`})
-	l, err := usershell.LoginEnvironment(t.Context(), o)
-	require.NoError(t, err)
-	text, _ := hosttest.Value(l.Env(), "SSH_AGENT_PID")
-	pid := hosttest.Number(text)
-	require.NotEmpty(t, hosttest.StartTime(pid))
-	socket, _ := hosttest.Value(l.Env(), "SSH_AUTH_SOCK")
-	require.FileExists(t, socket)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
-	require.Eventually(t, func() bool { return hosttest.StartTime(pid) == "" }, time.Minute, time.Millisecond)
 }
 
 // hooks contains start-up files for a tool that sets variables by directory. The tool, .tool in the home, reads the

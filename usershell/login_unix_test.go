@@ -19,12 +19,13 @@ import (
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/usershell"
-	"github.com/stretchr/testify/require"
 )
 
 // loginOptions returns options with the test's own home. It fails the test if any started process remains at the end.
@@ -109,14 +110,6 @@ func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
-	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-marks")))
-	require.NoError(t, err)
-	requireValue(t, l.Env(), "SECRET", "hunter2")
-	_, there := hosttest.Value(l.Env(), "A")
-	require.False(t, there)
-}
-
 // Other output within the environment never becomes a variable: the shell writes the environment twice, then the call
 // fails.
 func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
@@ -127,18 +120,6 @@ func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
 	}
 	_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "each")))
 	requireLoginError(t, err, usershell.LoginMixedOutput)
-}
-
-// A login shell may execute another shell, or read the standard input intended for that shell.
-func TestLoginEnvironmentOfAnotherShell(t *testing.T) {
-	for _, lines := range []string{"0", "1", "7"} {
-		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-other", lines)))
-		require.NoError(t, err)
-		requireValue(t, l.Env(), "LOGIN_OTHER", "yes")
-	}
-	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-reads")))
-	require.NoError(t, err)
-	requireValue(t, l.Env(), "LOGIN_READ", "true")
 }
 
 func TestLoginShellThatEnds(t *testing.T) {

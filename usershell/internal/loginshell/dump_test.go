@@ -65,8 +65,9 @@ func TestOutput(t *testing.T) {
 	for name, text := range map[string]string{
 		"alone": frame, "noise": "noise" + frame + "noise", "twice": frame + d.begin + written("A=d") + d.end,
 		"a broken one first": broken + frame, "a begin more": d.begin + "noise" + frame, "an end first": d.end + frame,
-		"marks without lines' ends": strings.ReplaceAll(d.begin+d.end, "\n", " ") + frame,
-		"half a begin":              d.begin[:len(d.begin)-1] + frame,
+		"another environment, without a form": d.end + d.begin + d.end + d.begin + "A=c\x00\n" + d.end + d.begin + frame,
+		"marks without lines' ends":           strings.ReplaceAll(d.begin+d.end, "\n", " ") + frame,
+		"half a begin":                        d.begin[:len(d.begin)-1] + frame,
 	} {
 		for _, piece := range []int{1, 7, 1 << 16} {
 			o := find(d, []byte(text), piece)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/acpterm/acpterm"
@@ -39,11 +38,8 @@ func TestCreateErrors(t *testing.T) {
 	}{
 		{"no such program", settings{}, func(r *create) { r.Command = "no-such-program-anywhere" },
 			notFound, errorData{Kind: acpterm.ErrCommandNotFound}},
-		{"relative directory", settings{}, func(r *create) { r.Cwd = new("here") }, invalid, field("cwd")},
-		{"empty directory", settings{}, func(r *create) { r.Cwd = new("") }, invalid, field("cwd")},
 		{"variable without a name", settings{}, func(r *create) { r.Env = []acp.EnvVariable{{Value: "x"}} },
 			invalid, field("env[0].name")},
-		{"negative limit", settings{}, func(r *create) { r.OutputByteLimit = new(-1) }, invalid, field("outputByteLimit")},
 		{"no session", settings{}, func(r *create) { r.SessionId = "" }, invalid, field("sessionId")},
 		{"no command, refused by the SDK", settings{}, func(r *create) { r.Command = "" }, invalid, errorData{}},
 		{"session not open", settings{manager: acpterm.Options{RequireSessions: true}}, nil,
@@ -51,8 +47,6 @@ func TestCreateErrors(t *testing.T) {
 		{"denied", settings{manager: deny}, nil, invalid, errorData{Kind: acpterm.ErrDenied, Rule: "no"}},
 		{"quota of output", settings{manager: acpterm.Options{MaxReservedBytes: 1}}, nil,
 			cancelled, errorData{Kind: acpterm.ErrQuota, Quota: "reserved_bytes"}},
-		{"quota of the request", settings{}, func(r *create) { r.Args = []string{strings.Repeat("x", 5<<20)} },
-			cancelled, errorData{Kind: acpterm.ErrQuota, Quota: "create_bytes"}},
 		{"data that does not fit the line", settings{manager: deny, terminals: &acpsdk.Options{MaxLineBytes: 4<<10 + 40}}, nil,
 			invalid, errorData{Kind: acpterm.ErrDenied}},
 		{"no terminals", settings{noTerminals: true}, nil, -32601, errorData{RequiredCapability: "clientCapabilities.terminal"}},

@@ -80,23 +80,3 @@ func TestOutputWithItsHead(t *testing.T) {
 		require.LessOrEqual(t, int(c.longestLine.Load()), 4<<10+test.room)
 	}
 }
-
-func TestShortenedOutput(t *testing.T) {
-	for _, test := range []struct {
-		limit       *int
-		options     *acpsdk.Options
-		printed, is string
-	}{
-		{new(4), nil, "aé✓", "✓"},
-		{nil, &acpsdk.Options{MaxLineBytes: 4<<10 + 10}, "ab\x01é\n<", "é\n<"}, // 2, 2 and 6 bytes when encoded
-	} {
-		c := converse(t, settings{terminals: test.options})
-		req := request("print", test.printed)
-		req.OutputByteLimit = test.limit
-		id, _ := c.create(req)
-		c.wait(id)
-		out := c.output(id)
-		require.Equal(t, test.is, out.Output)
-		require.True(t, out.Truncated)
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
@@ -149,32 +148,6 @@ func TestCloseReleasesAll(t *testing.T) {
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
 }
 
-// CloseTerminals cancels a pending create and waits for it.
-func TestCloseWaitsForCreates(t *testing.T) {
-	asked, closed := make(chan struct{}), make(chan struct{})
-	early := false
-	c := converse(t, asking(func(ctx context.Context) {
-		close(asked)
-		<-ctx.Done()
-		select {
-		case <-closed:
-			early = true
-		case <-time.After(50 * time.Millisecond):
-		}
-	}))
-	created := make(chan error, 1)
-	go func() {
-		_, err := c.CreateTerminal(t.Context(), request("sleep"))
-		created <- err
-	}()
-	<-asked
-	require.NoError(t, c.client.CloseTerminals(t.Context()))
-	close(closed)
-	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, -32800).Kind)
-	require.False(t, early)
-	require.Empty(t, c.manager.Terminals())
-}
-
 // A CloseTerminals whose context is done no longer waits, and another one does.
 func TestCloseWithinAContext(t *testing.T) {
 	asked, free := make(chan struct{}), make(chan struct{})
@@ -200,12 +173,4 @@ func TestCloseWithinAContext(t *testing.T) {
 	require.NoError(t, c.client.CloseTerminals(t.Context()))
 	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, -32800).Kind)
 	require.Empty(t, c.manager.Terminals())
-}
-
-func TestCapability(t *testing.T) {
-	for _, none := range []bool{false, true} {
-		require.Equal(t, !none, converse(t, settings{noTerminals: none}).capabilities.Terminal)
-	}
-	require.False(t, new(acpsdk.Terminals).TerminalCapability())
-	require.NoError(t, new(acpsdk.Terminals).CloseTerminals(t.Context()))
 }

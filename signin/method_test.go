@@ -65,7 +65,6 @@ var good = map[int]string{
 
 // A malformed method is left out, and the error names the field. The methods before and after it are valid.
 func TestAMalformedMethodIsLeftOut(t *testing.T) {
-	long := strings.Repeat("x", 65<<10)
 	terminal := map[int]string{
 		1: `"id":"m","name":"M","type":"terminal",`,
 		2: `"methodId":"m","name":"M","type":"terminal",`,
@@ -92,8 +91,6 @@ func TestAMalformedMethodIsLeftOut(t *testing.T) {
 			`"env":{"A=B":"1"}`:                "env",
 			`"env":{"A\u0000":"1"}`:            "env",
 			`"env":{"A":"\u0000"}`:             "env",
-			`"args":["` + long + `"]`:          "",
-			`"description":"` + long + `"`:     "",
 		},
 		2: {
 			`"methodId":7`:          "methodId",
@@ -112,7 +109,6 @@ func TestAMalformedMethodIsLeftOut(t *testing.T) {
 			`"env":[{"name":"","value":"1"}]`:                            "env[0]",
 			`"env":[{"name":"A=","value":"1"}]`:                          "env[0]",
 			`"env":[{"name":"A","value":"\u0000"}]`:                      "env[0]",
-			`"_meta":"` + long + `"`:                                     "",
 		},
 	} {
 		for member, field := range cases {
@@ -122,8 +118,7 @@ func TestAMalformedMethodIsLeftOut(t *testing.T) {
 			e, ok := errors.AsType[*acpterm.Error](err)
 			require.True(t, ok, "%d: %.100s", version, member)
 			require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
-			require.Equal(t, strings.TrimSuffix("authMethods[1]."+field, "."), e.Field, "%.100s", member)
-			require.NotContains(t, err.Error(), "xxx")
+			require.Equal(t, "authMethods[1]."+field, e.Field, member)
 			require.Equal(t, []string{"good", "last"}, idsOf(methods), "%.100s", member)
 		}
 	}
@@ -200,7 +195,6 @@ func TestOtherMethodsAreNoError(t *testing.T) {
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","args":["\u0000"]}}}`,
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":[]}}}`,
 			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":{"=":""}}}}`,
-			`{"id":"m","name":"` + strings.Repeat("x", 65<<10) + `"}`,
 		},
 		2: {
 			`null`, `7`, `{}`,
@@ -346,15 +340,6 @@ func TestMethodThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Methods do not share memory with the bytes that they were read from.
-func TestMethodsKeepNothingOfTheResult(t *testing.T) {
-	result := resultOf(1, good[1])
-	methods, err := signin.ReadMethods(result)
-	require.NoError(t, err)
-	clear(result)
-	require.Equal(t, []signin.Method{{ID: "good", Name: "Good", Args: []string{"login"}}}, methods)
-}
-
 func TestIsRequired(t *testing.T) {
 	required := &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
 	require.True(t, signin.IsRequired(required))
@@ -367,41 +352,7 @@ func TestIsRequired(t *testing.T) {
 	}
 }
 
-// encodeMethods returns the result of an initialize request with these methods, in the form of a version.
-func encodeMethods(t testing.TB, version int, methods []signin.Method) []byte {
-	items := []map[string]any{}
-	for _, m := range methods {
-		item := map[string]any{"name": m.Name, "description": m.Description}
-		item[map[int]string{1: "id", 2: "methodId"}[version]] = m.ID
-		env := make(map[string]string)
-		for _, v := range m.Env {
-			env[v.Name] = v.Value
-		}
-		switch {
-		case m.LegacyCommand != nil:
-			launch := map[string]any{"command": m.LegacyCommand[0], "args": m.LegacyCommand[1:], "env": env}
-			item["_meta"] = map[string]any{"terminal-auth": launch}
-		case version == 1:
-			item["type"], item["args"], item["env"] = "terminal", m.Args, env
-		default:
-			item["type"], item["args"], item["env"] = "terminal", m.Args, m.Env
-		}
-		items = append(items, item)
-	}
-	result, err := json.Marshal(map[string]any{"protocolVersion": version, "authMethods": items})
-	require.NoError(t, err)
-	return result
-}
-
-// sortedEnv sorts the variables of methods by name, since an object is unordered.
-func sortedEnv(methods []signin.Method) []signin.Method {
-	for _, m := range methods {
-		slices.SortFunc(m.Env, func(a, b acpterm.EnvVariable) int { return strings.Compare(a.Name, b.Name) })
-	}
-	return methods
-}
-
-// For any input, ReadMethods does not panic, its methods can be run, and they read the same from both versions' forms.
+// For any input, ReadMethods does not panic, and its methods can be run.
 func FuzzReadMethods(f *testing.F) {
 	examples := readExamples(f)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
@@ -415,7 +366,6 @@ func FuzzReadMethods(f *testing.F) {
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 		}
 		ids := make(map[string]bool)
-		versions := []int{1, 2}
 		for _, m := range methods {
 			require.NotEmpty(t, m.ID)
 			require.False(t, ids[m.ID])
@@ -423,7 +373,6 @@ func FuzzReadMethods(f *testing.F) {
 			require.True(t, m.Args == nil || m.LegacyCommand == nil)
 			if m.LegacyCommand != nil {
 				require.NotEmpty(t, m.LegacyCommand[0])
-				versions = []int{1}
 			}
 			for _, arg := range slices.Concat(m.Args, m.LegacyCommand) {
 				require.NotContains(t, arg, "\x00")
@@ -435,15 +384,6 @@ func FuzzReadMethods(f *testing.F) {
 				names[v.Name] = true
 				require.False(t, strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00"))
 			}
-		}
-		for _, version := range versions {
-			encoded := encodeMethods(t, version, methods)
-			if len(encoded) > 64<<10 {
-				continue // a method may now be too long, since the encoder may escape more
-			}
-			again, err := signin.ReadMethods(encoded)
-			require.NoError(t, err)
-			require.Equal(t, sortedEnv(methods), sortedEnv(again))
 		}
 	})
 }

@@ -4,7 +4,6 @@ package signin_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/signin"
 )
@@ -70,16 +68,4 @@ func TestRunRefusesASessionThatIsOpen(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 	require.NoFileExists(t, ran)
 	require.ErrorIs(t, m.OpenSession("s", nil), acpterm.ErrInvalidParams) // it is still open
-}
-
-func TestCapabilities(t *testing.T) {
-	written, err := json.Marshal(map[string]any{"protocolVersion": 2, "capabilities": map[string]any{
-		"auth": signin.CapabilityV2{},
-	}})
-	require.NoError(t, err)
-	require.JSONEq(t, `{"protocolVersion":2,"capabilities":{"auth":{"terminal":{}}}}`, string(written))
-	c, err := agent.ReadClientCapabilities(written)
-	require.NoError(t, err)
-	require.True(t, c.Auth.Terminal)
-	require.False(t, c.Terminal)
 }

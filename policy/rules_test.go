@@ -108,25 +108,6 @@ func TestRulesUnderAttack(t *testing.T) {
 	}
 }
 
-func TestRulesOfADirectoryAndOfLines(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs scripts that the system runs")
-	}
-	target := newTarget(t)
-	m := acptermtest.NewManager(t, &acpterm.Options{
-		Policy:   target.rules,
-		Commands: acpterm.CommandOptions{Env: target.env},
-	})
-	for _, req := range []acpterm.CreateTerminalRequest{
-		{Command: target.cwd + "/tool", Args: []string{}, Cwd: target.bin}, // outside the rule's directory
-		{Command: "git status; git push", Cwd: target.bin},
-	} {
-		req.SessionID = "s"
-		_, err := m.Create(t.Context(), req, nil)
-		require.ErrorIs(t, err, acpterm.ErrDenied, req.Command)
-	}
-}
-
 // A rule that denies matches more than one that allows: a file under any name, any file with a name, and the unknown.
 func TestRulesThatDeny(t *testing.T) {
 	argsUnknown := func(p *acpterm.Proposal) { p.ArgsUnknown = true }

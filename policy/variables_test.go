@@ -82,12 +82,6 @@ func TestUnknownValues(t *testing.T) {
 	}
 }
 
-func TestNoVariables(t *testing.T) {
-	none := policy.AllowVariables()
-	require.False(t, maySet(t, none, "CI", "1"))
-	require.Equal(t, acpterm.VerdictAllow, none.Decide(t.Context(), acpterm.Proposal{}).Verdict)
-}
-
 func TestInheritedVariables(t *testing.T) {
 	environ := []string{"A=1", "B=2", "LC_X=2", "=C:=x", "PAGER=less", "PAGERS=cat"}
 	require.Equal(t, []string{"A=1", "LC_X=2"}, policy.InheritVariables(environ, "A", "LC_*", "PAGER=cat"))

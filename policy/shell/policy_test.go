@@ -30,19 +30,18 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 	compiled, err := rules.Compile([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
 	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
-	return shell.NewPolicy(acpterm.Policies{compiled, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
+	return shell.NewPolicy(acpterm.Policies{compiled, variables}, nil)
 }
 
 func TestLinesUnderRules(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("all lines are denied, since cmd.exe runs them")
 	}
-	bin, root, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
+	bin, root := t.TempDir(), t.TempDir()
 	for _, name := range []string{"git", "make", "rm"} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(root, "git"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(elsewhere, "not-there"), filepath.Join(root, "dangling")))
 	m := must(acpterm.NewManager(&acpterm.Options{
 		Commands: acpterm.CommandOptions{Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}}, Policy: allowed(t, bin),
 	}))
@@ -53,36 +52,19 @@ func TestLinesUnderRules(t *testing.T) {
 		"git status":                       true,
 		"git status && git log -n 5 | cat": true,
 		"git log \"$(git status)\"":        false, // an unknown argument may be --force
-		"cd . && git status":               true,
-		"echo hello; test -f x || true":    true,
-		"cat < git > out.txt":              true,
-		"git status > /dev/null 2>&1":      true,
 		`sh -c "git status | cat"`:         true,
 		"env A=b git status":               true,
-		"X=1 git status":                   true,
 		`\g\it status`:                     true,
 		`g''it stat"us"`:                   true,
 
-		"git push":                          false,
 		"git status; git push":              false,
-		"git status | rm":                   false,
-		"git log $(rm x)":                   false,
-		"cat <<E\n$(rm x)\nE":               false,
 		"git log --force-with-lease":        false,
 		"git log $X":                        false, // may be --force
-		`sh -c "rm x"`:                      false,
-		"env rm x":                          false,
 		"env GIT_SSH_COMMAND=rm git status": false,
-		"export GIT_PAGER=rm; git status":   false,
 		"./git status":                      false,
-		"cat x | xargs rm":                  false,
 		"cat x | xargs git status":          false, // xargs appends arguments
 		"git\u200b status && cat x":         false,
 		"gіt status | cat":                  false, // Cyrillic
-		"echo x > " + elsewhere + "/out":    false,
-		"echo x > ../out":                   false,
-		"echo x > dangling":                 false,
-		"echo x > $HOME/.bashrc":            false,
 		"no-such-program | cat":             false,
 		"make | cat":                        false, // Ask denies without Approve
 	} {
@@ -101,10 +83,8 @@ func TestLinesUnderRules(t *testing.T) {
 		{[]string{"env", "git", "status"}, true},
 		{[]string{"sh", "-c", "git status"}, true},
 		{[]string{"env", "rm", "x"}, false},
-		{[]string{"env", "-S", "rm x"}, false},
 		{[]string{"sh", "-c", "rm x"}, false},
 		{[]string{"sh", "script"}, true},
-		{[]string{"xargs", "rm"}, false},
 		{[]string{"env", "LD_PRELOAD=x", "git", "status"}, false},
 	} {
 		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]}

@@ -4,12 +4,10 @@ package otelacpterm_test
 
 import (
 	"context"
-	"net"
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -104,25 +102,6 @@ func (s *telemetry) points(name string) map[string]int64 {
 	}
 	return points
 }
-
-// connect returns the agent's side of a connection to a manager.
-func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *jsonrpc2.Conn {
-	t.Helper()
-	client, agent := net.Pipe()
-	h := acpterm.NewHandler(m, options)
-	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), client)), h)
-	agentEnd := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agent), noHandler{})
-	t.Cleanup(func() {
-		agentEnd.Close()
-		<-conn.DisconnectNotify()
-		require.NoError(t, h.Close())
-	})
-	return agentEnd
-}
-
-type noHandler struct{}
-
-func (noHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
 
 func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) *acpterm.Terminal {
 	t.Helper()

@@ -283,9 +283,9 @@ func TestSpansOfCommandsThatDoNotRun(t *testing.T) {
 	require.Equal(t, map[string]int64{"": 1}, seen.points("acpterm.command.started"))
 }
 
-// The traceparent, tracestate and baggage of a create become the parent, also for a denied command and for a create
-// from Go. Only malformed values are ignored.
-func TestParentOverTheWire(t *testing.T) {
+// The traceparent, tracestate and baggage of a create become the parent, also for a denied command. Only malformed
+// values are ignored.
+func TestParent(t *testing.T) {
 	policy := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Requested.Args[1] == "pwd" {
 			return acpterm.Decision{}
@@ -310,7 +310,6 @@ func TestParentOverTheWire(t *testing.T) {
 			m := acptermtest.NewManager(t, &acpterm.Options{Policy: policy})
 			parents := new(startedSpans)
 			seen := observe(t, m, otelacpterm.Options{}, sdktrace.WithSpanProcessor(parents))
-			agent := connect(t, m, nil)
 			req := request(create.child, "0")
 			req.Meta = acpterm.Meta{}
 			for key, text := range map[string]string{
@@ -320,12 +319,11 @@ func TestParentOverTheWire(t *testing.T) {
 					req.Meta[key], _ = json.Marshal(text)
 				}
 			}
-			var created acpterm.CreateTerminalResponse
-			err := agent.Call(t.Context(), acpterm.MethodCreate, req, &created)
+			terminal, err := m.Create(t.Context(), req, nil)
 			require.Equal(t, create.child == "pwd", err != nil)
 			if err == nil {
-				of := acpterm.TerminalRequest{SessionID: "s", TerminalID: created.TerminalID}
-				require.NoError(t, agent.Call(t.Context(), acpterm.MethodWaitForExit, of, nil))
+				_, err = terminal.Wait(t.Context())
+				require.NoError(t, err)
 			}
 			require.NoError(t, m.Close())
 			require.Len(t, parents.contexts, min(1, len(seen.spans())))

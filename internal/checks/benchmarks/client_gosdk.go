@@ -10,10 +10,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-type goSDKClient struct{ terminals *naiveTerminals }
+type goSDKClient struct {
+	acp.Client // nil: the agent calls no other methods
+	terminals  *naiveTerminals
+}
 
 func serveGoSDK(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	c := acp.NewClientSideConnection(goSDKClient{newNaiveTerminals()}, conn, conn)
+	c := acp.NewClientSideConnection(goSDKClient{terminals: newNaiveTerminals()}, conn, conn)
 	c.SetLogger(slog.New(slog.DiscardHandler))
 	return c.Done(), nil
 }
@@ -83,19 +86,3 @@ func (c goSDKClient) ReleaseTerminal(
 ) (r acp.ReleaseTerminalResponse, err error) {
 	return r, c.terminals.release(req.TerminalId)
 }
-
-func (goSDKClient) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
-}
-
-func (goSDKClient) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
-}
-
-func (goSDKClient) RequestPermission(
-	context.Context, acp.RequestPermissionRequest,
-) (r acp.RequestPermissionResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodSessionRequestPermission)
-}
-
-func (goSDKClient) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }

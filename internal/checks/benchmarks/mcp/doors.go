@@ -87,16 +87,8 @@ func inProcessACP() (io.ReadWriteCloser, func() error, error) {
 }
 
 func stdioACP() (io.ReadWriteCloser, func() error, error) {
-	cmd := childCommand("serve-acp")
-	stdin, err := cmd.StdinPipe()
+	cmd, stdin, stdout, err := startChild("serve-acp")
 	if err != nil {
-		return nil, nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
 	return agentproc.JoinStdio(stdout, stdin), cmd.Wait, nil
@@ -106,6 +98,18 @@ func childCommand(name string) *exec.Cmd {
 	cmd := exec.Command(executable(), childMark, name)
 	cmd.Stderr = os.Stderr
 	return cmd
+}
+
+// startChild starts a child with pipes.
+func startChild(name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser, err error) {
+	cmd = childCommand(name)
+	if stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	if stdout, err = cmd.StdoutPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	return cmd, stdin, stdout, cmd.Start()
 }
 
 func serveACP([]string) error {
@@ -154,16 +158,8 @@ func serveMCP([]string) error {
 
 // httpMCP connects to a child that serves HTTP until its standard input ends.
 func httpMCP(ctx context.Context) (func(context.Context) error, func() error, error) {
-	cmd := childCommand("serve-http")
-	stdin, err := cmd.StdinPipe()
+	cmd, stdin, stdout, err := startChild("serve-http")
 	if err != nil {
-		return nil, nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
 	end := func() error { stdin.Close(); return cmd.Wait() }

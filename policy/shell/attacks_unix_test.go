@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
@@ -176,11 +177,10 @@ func (b fixture) runGuarded(t testing.TB, a attack) (output string, err error) {
 	if a.rules != nil {
 		rules = a.rules
 	}
-	m := must(acpterm.NewManager(&acpterm.Options{
+	m := acptermtest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Env: b.env},
 		Policy:   shell.NewPolicy(rules(t, b), a.options),
-	}))
-	defer func() { require.NoError(t, m.Close()) }()
+	})
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{filepath.Join(b.dir, "root")}}))
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: b.replacer.Replace(a.line)}
 	for _, arg := range a.args {
@@ -347,16 +347,14 @@ func TestEnvironmentOfALine(t *testing.T) {
 			b := newFixture(t)
 			guard := shell.NewPolicy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := must(acpterm.NewManager(&acpterm.Options{
+			inherited := acptermtest.NewManager(t, &acpterm.Options{
 				Commands: acpterm.CommandOptions{Env: env},
 				Policy:   guard,
-			}))
-			defer func() { require.NoError(t, inherited.Close()) }()
-			requested := must(acpterm.NewManager(&acpterm.Options{
+			})
+			requested := acptermtest.NewManager(t, &acpterm.Options{
 				Commands: acpterm.CommandOptions{Env: b.env},
 				Policy:   guard,
-			}))
-			defer func() { require.NoError(t, requested.Close()) }()
+			})
 			for _, req := range requests {
 				req.SessionID = "s"
 				_, err := inherited.Create(t.Context(), req, nil)
@@ -371,11 +369,10 @@ func TestEnvironmentOfALine(t *testing.T) {
 			}
 		})
 	}
-	m := must(acpterm.NewManager(&acpterm.Options{
+	m := acptermtest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Env: newFixture(t).env},
 		Policy:   shell.NewPolicy(allowAll, nil),
-	}))
-	defer func() { require.NoError(t, m.Close()) }()
+	})
 	for _, name := range []string{
 		"PATH", "ENV", "BASH_ENV", "BASH_FUNC_git%%", "BASHOPTS", "SHELLOPTS", "PS4", "IFS", "CDPATH", "HOME",
 		"LD_PRELOAD", "LOCPATH", "POSIXLY_CORRECT",

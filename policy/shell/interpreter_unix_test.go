@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
@@ -59,16 +60,13 @@ func ruled(t *testing.T, dir string, interpreter acpterm.Shell, whole acpterm.Ve
 	env := []string{"PATH=" + dir, "HOME=" + dir}
 	compiled, err := rules.Compile(env)
 	require.NoError(t, err)
-	m, err := acpterm.NewManager(&acpterm.Options{
+	return acptermtest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{
 			Env:        env,
 			Shell:      &interpreter,
 			ShellLines: acpterm.ShellAlways,
 		}, Policy: shell.NewPolicy(compiled, options),
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.Close()) })
-	return m
 }
 
 // mayRun reports whether a line may run. Any failure other than a denial fails the test. reason is the denial's reason.

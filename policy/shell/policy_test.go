@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
@@ -42,10 +43,9 @@ func TestLinesUnderRules(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(root, "git"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
-	m := must(acpterm.NewManager(&acpterm.Options{
+	m := acptermtest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}}, Policy: allowed(t, bin),
-	}))
-	defer func() { require.NoError(t, m.Close()) }()
+	})
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{root}}))
 
 	for line, want := range map[string]bool{
@@ -112,8 +112,7 @@ func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 	}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
-	m := must(acpterm.NewManager(&acpterm.Options{Policy: shell.NewPolicy(compiled, nil)}))
-	defer func() { require.NoError(t, m.Close()) }()
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: shell.NewPolicy(compiled, nil)})
 	for _, c := range []struct {
 		command string
 		args    []string
@@ -142,8 +141,7 @@ func TestUnknownVerdictDenies(t *testing.T) {
 		rules := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 			return acpterm.Decision{Verdict: unknown}
 		})
-		m := must(acpterm.NewManager(&acpterm.Options{Policy: shell.NewPolicy(rules, nil)}))
-		defer func() { require.NoError(t, m.Close()) }()
+		m := acptermtest.NewManager(t, &acpterm.Options{Policy: shell.NewPolicy(rules, nil)})
 		for _, req := range []acpterm.CreateTerminalRequest{
 			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}},
 			{Command: "cat", Args: []string{"/dev/null"}},
@@ -154,12 +152,4 @@ func TestUnknownVerdictDenies(t *testing.T) {
 			require.ErrorContains(t, err, unknown.String())
 		}
 	}
-}
-
-// must returns value, and panics if err is not nil.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

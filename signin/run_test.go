@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/signin"
 )
@@ -59,12 +60,10 @@ func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
 }
 
 func TestRunRefusesASessionThatIsOpen(t *testing.T) {
-	m, err := acpterm.NewManager(nil)
-	require.NoError(t, err)
-	defer m.Close()
+	m := acptermtest.NewManager(t, nil)
 	require.NoError(t, m.OpenSession("s", nil))
 	cmd, ran, _ := agentCommand(t)
-	err = signin.Run(t.Context(), cmd, signin.Method{ID: "m"}, nil, &signin.Options{Manager: m, Session: "s"})
+	err := signin.Run(t.Context(), cmd, signin.Method{ID: "m"}, nil, &signin.Options{Manager: m, Session: "s"})
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 	require.NoFileExists(t, ran)
 	require.ErrorIs(t, m.OpenSession("s", nil), acpterm.ErrInvalidParams) // it is still open

@@ -194,6 +194,8 @@ func TestVariablesForInterpreters(t *testing.T) {
 // With OtherShells, the rules decide about a line as a whole. Readable lines and plain commands are still analysed.
 func TestOtherShells(t *testing.T) {
 	dir := shells(t)
+	whole := &shell.Options{OtherShells: true}
+	pwsh := acpterm.Shell{Program: "pwsh", Args: []string{"-Command"}}
 	for _, c := range []struct {
 		interpreter acpterm.Shell
 		options     *shell.Options
@@ -201,20 +203,15 @@ func TestOtherShells(t *testing.T) {
 		line        string
 		want        bool
 	}{
-		{acpterm.Shell{Program: "pwsh", Args: []string{"-Command"}}, nil, acpterm.VerdictAllow, "true", false},
-		{acpterm.Shell{Program: "pwsh", Args: []string{"-Command"}}, new(shell.Options{OtherShells: true}),
-			acpterm.VerdictAllow, "Get-Item | % { cat $_ }", true},
-		{acpterm.Shell{Program: "pwsh", Args: []string{"-Command"}}, new(shell.Options{OtherShells: true}),
-			acpterm.VerdictDeny, "true", false},
-		{acpterm.Shell{Program: "cmd", Args: []string{"/c"}}, new(shell.Options{OtherShells: true}),
-			acpterm.VerdictAllow, "dir & ver", true},
-		{acpterm.Shell{}, new(shell.Options{OtherShells: true}), acpterm.VerdictAllow, "true && true", true},
-		{acpterm.Shell{}, new(shell.Options{OtherShells: true}), acpterm.VerdictAllow, "cat x", false},
-		{acpterm.Shell{}, new(shell.Options{OtherShells: true}), acpterm.VerdictAllow, "x() { cat x; }; x", false},
-		{acpterm.Shell{Program: "sh", Args: []string{"-lc"}}, new(shell.Options{OtherShells: true}),
-			acpterm.VerdictAllow, "true", false},
-		{acpterm.Shell{Program: "sh", Args: []string{"-ic"}}, new(shell.Options{OtherShells: true}),
-			acpterm.VerdictAllow, "true", false},
+		{pwsh, nil, acpterm.VerdictAllow, "true", false},
+		{pwsh, whole, acpterm.VerdictAllow, "Get-Item | % { cat $_ }", true},
+		{pwsh, whole, acpterm.VerdictDeny, "true", false},
+		{acpterm.Shell{Program: "cmd", Args: []string{"/c"}}, whole, acpterm.VerdictAllow, "dir & ver", true},
+		{acpterm.Shell{}, whole, acpterm.VerdictAllow, "true && true", true},
+		{acpterm.Shell{}, whole, acpterm.VerdictAllow, "cat x", false},
+		{acpterm.Shell{}, whole, acpterm.VerdictAllow, "x() { cat x; }; x", false},
+		{acpterm.Shell{Program: "sh", Args: []string{"-lc"}}, whole, acpterm.VerdictAllow, "true", false},
+		{acpterm.Shell{Program: "sh", Args: []string{"-ic"}}, whole, acpterm.VerdictAllow, "true", false},
 	} {
 		m := ruled(t, dir, c.interpreter, c.whole, c.options)
 		may, reason := mayRun(t, m, acpterm.CreateTerminalRequest{Command: c.line})

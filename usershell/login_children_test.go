@@ -47,7 +47,7 @@ func loginChildren() map[string]func(args []string) {
 			noise := strings.Repeat("noise=\x00 0000000 61\n", hosttest.Number(args[0])/20)
 			io.WriteString(os.Stdout, noise)
 			io.WriteString(os.Stderr, noise)
-			runShell(nil, text(args))
+			runShell(text(args))
 			io.WriteString(os.Stdout, noise)
 		},
 		// login-variables: sets variables with hostile values.
@@ -96,7 +96,7 @@ func loginChildren() map[string]func(args []string) {
 				child := hosttest.Must(os.StartProcess(hosttest.Executable(), hosttest.ChildArgs("sleep-silently"), &attr))
 				os.WriteFile(filepath.Join(args[0], name), fmt.Append(nil, child.Pid), 0o600)
 			}
-			runShell(nil, text(args))
+			runShell(text(args))
 		},
 		// login-holder WAY: starts a child that holds the output, and exits with or without its environment.
 		"login-holder": func(args []string) {
@@ -142,8 +142,8 @@ func execShell(args ...string) {
 }
 
 // runShell runs a line with /bin/sh.
-func runShell(stdin io.Reader, line string) {
+func runShell(line string) {
 	cmd := exec.Command("/bin/sh", "-c", line)
-	cmd.Stdin, cmd.Stdout = stdin, os.Stdout
+	cmd.Stdout = os.Stdout
 	cmd.Run()
 }

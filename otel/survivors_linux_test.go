@@ -19,7 +19,7 @@ import (
 // The span says why a kill has failed, although no process is known to run.
 func TestExitingProcessesAreInTheSpan(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
+		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 2 * time.Second}},
 	}})
 	seen := observe(t, m, otelacpterm.Options{})
 	terminal := create(t, m, acpterm.CreateTerminalRequest{

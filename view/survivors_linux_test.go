@@ -21,7 +21,7 @@ import (
 // the end of the command itself.
 func TestExitingProcessesAreShown(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
+		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 2 * time.Second}},
 	}})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	terminal := v.create("s", "/bin/sh", "-c", "sleep 300 & echo $!; wait")

@@ -30,14 +30,11 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// asProgram makes the test binary the program, and asAgent an agent that uses it.
-const asProgram, asAgent = "ACPTERM_MCP_TEST_PROGRAM", "ACPTERM_MCP_TEST_AGENT"
+// asProgram makes the test binary the program.
+const asProgram = "ACPTERM_MCP_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv(asAgent) != "":
-		agent(os.Args[1:])
-	case os.Getenv(asProgram) != "":
+	if os.Getenv(asProgram) != "" {
 		main()
 		os.Exit(0)
 	}
@@ -47,7 +44,7 @@ func TestMain(m *testing.M) {
 // program returns the command that starts the program.
 func program(arguments ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], arguments...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", asAgent+"=")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
 	return cmd
 }
 
@@ -362,46 +359,38 @@ func requireGone(t *testing.T, dir string) {
 	}
 }
 
-// agent runs stubborn by the program, says so on standard output, and waits.
-func agent(arguments []string) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil)
+// startPiped starts the program and connects a client to it by pipes that the test holds.
+func startPiped(t *testing.T, messages io.Writer, arguments ...string) (*exec.Cmd, *mcp.ClientSession) {
+	t.Helper()
 	cmd := program(arguments...)
-	cmd.Stderr = os.Stderr
-	s, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err == nil {
-		_, err = s.CallTool(context.Background(), &mcp.CallToolParams{
-			Name: "run", Arguments: object{"command": stubborn, "wait_ms": 0},
-		})
-	}
-	for err == nil {
-		var r *mcp.CallToolResult
-		if r, err = s.CallTool(context.Background(), &mcp.CallToolParams{Name: "list"}); err != nil {
-			break
-		}
-		if text, readErr := os.ReadFile(filepath.Join(arguments[1], "pids")); readErr == nil &&
-			strings.Count(string(text), "\n") == 2 {
-			fmt.Println(r.Content[0].(*mcp.TextContent).Text, cmd.Process.Pid)
-			select {}
-		}
-	}
-	fmt.Println(err)
-	os.Exit(1)
-}
-
-func TestNothingIsLeftWhenTheAgentIsKilled(t *testing.T) {
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-root", dir, "-others", "allow")
-	cmd.Env = append(os.Environ(), asAgent+"=1")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	cmd.Stderr = messages
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	start(t, cmd)
-	said := make([]byte, 4096)
-	n, err := out.Read(said)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
+		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 	require.NoError(t, err)
-	require.Contains(t, string(said[:n]), "running: trap")
-	require.NoError(t, cmd.Process.Kill())
-	cmd.Wait()
+	return cmd, s
+}
+
+// runStubborn returns when stubborn runs.
+func runStubborn(t *testing.T, s *mcp.ClientSession) {
+	t.Helper()
+	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
+	require.True(t, ok, text)
+	text, _ = call(t, s, "wait", object{"id": text[1:strings.Index(text, " ")], "until": "up"})
+	require.Contains(t, text, "matched: up")
+}
+
+// An agent that is killed closes the pipes and says nothing.
+func TestNothingIsLeftWhenTheAgentIsGone(t *testing.T) {
+	dir := t.TempDir()
+	cmd, s := startPiped(t, nil, "-root", dir, "-others", "allow")
+	runStubborn(t, s)
+	s.Close()
+	require.NoError(t, cmd.Wait())
 	requireGone(t, dir)
 }
 
@@ -416,20 +405,8 @@ func TestNothingIsLeftAfterASignal(t *testing.T) {
 
 func testSignal(t *testing.T, sig syscall.Signal) {
 	dir := t.TempDir()
-	cmd := program("-root", dir, "-others", "allow")
-	client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil)
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	start(t, cmd)
-	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-	require.NoError(t, err)
-	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
-	require.True(t, ok, text)
-	id := text[1:strings.Index(text, " ")]
-	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
-	require.Contains(t, text, "matched: up")
+	cmd, s := startPiped(t, nil, "-root", dir, "-others", "allow")
+	runStubborn(t, s)
 	require.NoError(t, cmd.Process.Signal(sig))
 	go func() { // agents send several signals
 		for range time.Tick(time.Millisecond) {
@@ -447,17 +424,8 @@ func testSignal(t *testing.T, sig syscall.Signal) {
 
 func TestErrorsAfterASignalAreShown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
-	cmd := program("-root", t.TempDir(), "-others", "allow", "-journal", dir)
 	messages := new(log)
-	cmd.Stderr = messages
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	start(t, cmd)
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
-		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-	require.NoError(t, err)
+	cmd, s := startPiped(t, messages, "-root", t.TempDir(), "-others", "allow", "-journal", dir)
 	text, ok := call(t, s, "run", object{"command": "sleep 1000", "wait_ms": 0})
 	require.True(t, ok, text)
 	records, err := os.ReadDir(dir)
@@ -477,14 +445,8 @@ func TestErrorsAfterASignalAreShown(t *testing.T) {
 func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	arguments := []string{"-root", dir, "-others", "allow", "-journal", filepath.Join(t.TempDir(), "journal")}
-	cmd := program(arguments...)
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
-		t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	require.NoError(t, err)
-	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
-	require.True(t, ok, text)
-	text, _ = call(t, s, "wait", object{"id": text[1:strings.Index(text, " ")], "until": "up"})
-	require.Contains(t, text, "matched: up")
+	cmd, s := startPiped(t, nil, arguments...)
+	runStubborn(t, s)
 	require.NoError(t, cmd.Process.Kill())
 	s.Close()
 	_, messages := connectTo(t, nil, arguments...)

@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 const token = "a-token-for-tests-only"
@@ -35,16 +36,6 @@ func TestMain(m *testing.M) {
 			fmt.Println("ready")
 			time.Sleep(time.Hour)
 		},
-		// flood-after FILE LINES: waits for the file, and writes that many lines, 65 KiB at a time
-		"flood-after": func(args []string) {
-			fmt.Println("ready")
-			children.AwaitFile(args[0])
-			for range children.Number(args[1]) / 1024 {
-				os.Stdout.WriteString(strings.Repeat("a line of sixty-five bytes, as a compiler or a test may print it\n",
-					1024))
-			}
-		},
-		"host": func([]string) { host() },
 	})
 	racetest.Restart()
 	if err := flag.Set("test.parallel", "12"); err != nil { // such tests mostly wait

@@ -6,7 +6,6 @@ package view_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,10 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/stretchr/testify/require"
 )
 
 const maxInput = 64 << 10 // of one request
@@ -309,16 +309,4 @@ func TestResizing(t *testing.T) {
 	readOnly := newTypist(t, view.Options{})
 	terminal = readOnly.sh("echo ready; exec sleep 600")
 	require.Equal(t, http.StatusForbidden, resize(readOnly, "columns=80&rows=24", mayChange))
-}
-
-func TestTypingEndsWithTheCommand(t *testing.T) {
-	y := newTypist(t, view.Options{Input: true})
-	terminal := y.sh("trap 'exit 3' INT; echo ready; while :; do sleep 0.01; done")
-	require.Equal(t, http.StatusAccepted, y.send(terminal, "\x03"))
-	exit, err := terminal.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 3, int(*exit.ExitCode))
-	_, err = terminal.Write([]byte("x"))
-	require.True(t, errors.Is(err, os.ErrClosed))
-	requireNoWriters(t)
 }

@@ -4,25 +4,20 @@ package view_test
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/internal/terminaltest/children"
-	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
 )
 
 // timeout bounds waits that end immediately unless the code is wrong.
@@ -59,107 +54,33 @@ func ask(t *testing.T, address, path string) (net.Conn, int) {
 	return conn, response.StatusCode
 }
 
-// The host is a child process with few descriptors.
-func TestOpenConnectionsBlockNoCreates(t *testing.T) {
-	host := exec.Command(children.Program(), children.Args("host")[1:]...)
-	host.Stderr = os.Stderr
-	orders, err := host.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := host.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, host.Start())
-	t.Cleanup(func() {
-		orders.Close()
-		require.NoError(t, host.Wait())
-	})
-	answers := bufio.NewReader(stdout)
-	answer := func() string {
-		line, err := answers.ReadString('\n')
-		require.NoError(t, err)
-		return strings.TrimSpace(line)
-	}
-	page, err := url.Parse(answer())
-	require.NoError(t, err)
-
-	for i := range 300 {
-		dial(t, page.Host, withoutToken[i%len(withoutToken)])
-		if i%10 == 9 {
-			fmt.Fprintln(orders, "create")
-			require.Equal(t, "created", answer(), "with %d connections", i+1)
-		}
-	}
-	for range 10 {
-		_, status := ask(t, page.Host, page.Path)
-		require.Equal(t, http.StatusOK, status)
-	}
-}
-
-// host embeds the view, and runs a command for each line of its input.
-func host() {
-	limitDescriptors()
-	m := must(acpterm.NewManager(nil))
-	v := must(view.New(m, nil))
-	server := v.Server()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	go server.Serve(listener)
-	fmt.Println(v.URL(listener.Addr()))
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if err := createOne(m); err != nil {
-			fmt.Println(err)
-		} else {
-			fmt.Println("created")
-		}
-	}
-	v.Close()
-	server.Close()
-	m.Close()
-}
-
-func createOne(m *acpterm.Manager) error {
-	ctx := context.Background()
-	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: children.Program(),
-		Args: children.Args("exit", "0")[1:]}, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := terminal.Wait(ctx); err != nil {
-		return err
-	}
-	return m.Release(ctx, "s", terminal.ID())
-}
-
 func TestConnectionsWithoutTheTokenAreBounded(t *testing.T) {
 	v := newViewer(t, made(t, nil, acpterm.Options{}), view.Options{}, func(server *httptest.Server) {
 		server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 0, 0 // only their number closes connections
 	})
 	address := v.server.Listener.Addr().String()
-	closed := make(chan struct{}, 300)
-	var last net.Conn
-	for i := range 300 {
-		last = dial(t, address, "")
-		if i < 300-32 {
-			go func(conn net.Conn) {
-				if _, err := conn.Read(make([]byte, 1)); err != nil && !os.IsTimeout(err) {
-					closed <- struct{}{}
-				}
-			}(last)
+	for _, text := range withoutToken {
+		closed := make(chan struct{}, 300)
+		for i := range 300 {
+			conn := dial(t, address, text)
+			if i < 300-32 {
+				go func() {
+					if _, err := io.Copy(io.Discard, conn); !os.IsTimeout(err) {
+						closed <- struct{}{}
+					}
+				}()
+			}
 		}
-	}
-	for i := range 300 - 32 {
-		select {
-		case <-closed:
-		case <-time.After(timeout):
-			t.Fatalf("only %d connections were closed", i)
+		for i := range 300 - 32 {
+			select {
+			case <-closed:
+			case <-time.After(timeout):
+				t.Fatalf("only %d connections were closed that sent %q", i, text)
+			}
 		}
+		_, status := ask(t, address, v.view.Path())
+		require.Equal(t, http.StatusOK, status)
 	}
-	fmt.Fprintf(last, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", v.view.Path())
-	response, err := http.ReadResponse(bufio.NewReader(last), nil)
-	require.NoError(t, err)
-	response.Body.Close()
-	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
 func TestRefusedRequestEndsItsConnection(t *testing.T) {

@@ -1,4 +1,0 @@
-package view_test
-
-// limitDescriptors does nothing, because Windows does not have such a limit.
-func limitDescriptors() {}

@@ -5,7 +5,6 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -90,23 +89,4 @@ func ExampleTerminal_Content() {
 	// [{"type":"terminal","terminalId":"term_1"}]
 	// exit code 0: "hello\n"
 	// <nil>
-}
-
-// Offer a model only the methods that the client serves.
-func ExampleClient_FilterMethods() {
-	conn, hangUp := dial()
-	defer hangUp()
-
-	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: false}, &agent.ClientOptions{SupportedMethods: []string{"fs/read_text_file"}})
-	fmt.Println(c.FilterMethods([]string{"terminal/create", "fs/read_text_file", "fs/write_text_file"}))
-	fmt.Println(c.Supports("terminal/create", "terminal/output"))
-
-	_, err := c.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "make"})
-	if refused, ok := errors.AsType[*acpterm.CapabilityError](err); ok {
-		fmt.Println(refused.RequiredCapability, refused.SupportedMethods)
-	}
-	// Output:
-	// [fs/read_text_file]
-	// false
-	// clientCapabilities.terminal [fs/read_text_file]
 }

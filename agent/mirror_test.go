@@ -151,17 +151,15 @@ type link struct {
 	mirror *mirror
 	broken context.Context
 	cut    context.CancelFunc
-
-	mu    sync.Mutex
-	reads chan struct{} // closed while the link reads
+	reads  chan struct{} // with an element while the link reads
 }
 
 var errCut = errors.New("the connection is cut")
 
 // newLink returns a reading connection, and a Reporter over it.
 func newLink(m *mirror, options *agent.ReporterOptions) (*link, *agent.Reporter) {
-	l := &link{mirror: m, reads: make(chan struct{})}
-	close(l.reads)
+	l := &link{mirror: m, reads: make(chan struct{}, 1)}
+	l.resume()
 	l.broken, l.cut = context.WithCancel(context.Background())
 	r := agent.NewReporter(options)
 	r.Connect(l.notify)
@@ -170,35 +168,16 @@ func newLink(m *mirror, options *agent.ReporterOptions) (*link, *agent.Reporter)
 
 // stall stops reading until resume.
 func (l *link) stall() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	select {
 	case <-l.reads:
-		l.reads = make(chan struct{})
 	default:
 	}
 }
 
 func (l *link) resume() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	select {
-	case <-l.reads:
+	case l.reads <- struct{}{}:
 	default:
-		close(l.reads)
-	}
-}
-
-// wait waits until the link reads.
-func (l *link) wait() error {
-	l.mu.Lock()
-	reads := l.reads
-	l.mu.Unlock()
-	select {
-	case <-reads:
-		return nil
-	case <-l.broken.Done():
-		return errCut
 	}
 }
 
@@ -206,8 +185,11 @@ func (l *link) notify(_ context.Context, method string, params any) error {
 	require.Equal(l.mirror.t, "session/update", method)
 	encoded, err := json.Marshal(params)
 	require.NoError(l.mirror.t, err)
-	if err := l.wait(); err != nil {
-		return err
+	select {
+	case <-l.reads:
+		l.resume()
+	case <-l.broken.Done():
+		return errCut
 	}
 	recordMessage(l.mirror.t, "UpdateSessionNotification", encoded)
 	l.mirror.apply(encoded)

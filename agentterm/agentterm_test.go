@@ -387,25 +387,15 @@ func TestFollowEndsWithTheAgentsCommand(t *testing.T) {
 				}
 				return text, at
 			}
-			live, begun := make(chan string), make(chan bool)
-			go func() {
-				text := ""
-				for c := range term.Follow(t.Context(), 0) {
-					if text == "" {
-						close(begun)
-					}
-					text += c.Text
-				}
-				live <- text
-			}()
-			<-begun
+			next, stop := iter.Pull(term.Follow(t.Context(), 0))
+			defer stop()
+			live, _ := next()
 			sendUpdates(t, h, end...)
-			select {
-			case text := <-live:
-				require.Equal(t, "one\ntwo\n", text)
-			case <-time.After(time.Minute):
-				require.Fail(t, "Follow goes on after the end")
+			text := live.Text
+			for chunk, more := next(); more; chunk, more = next() {
+				text += chunk.Text
 			}
+			require.Equal(t, "one\ntwo\n", text)
 			text, at := follow(0)
 			require.Equal(t, "one\ntwo\n", text)
 			if strings.HasPrefix(name, "v1") {
@@ -438,6 +428,17 @@ func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
 	require.Equal(t, acpterm.Command{ShellLine: "make"}, term.Command())
 }
 
+// requireRefused requires that a field makes an update unusable.
+func requireRefused(t *testing.T, ts *agentterm.Terminals, session, update, field string) {
+	t.Helper()
+	ids, err := ts.Update(json.RawMessage(`{"sessionId":"` + session + `","update":` + update + `}`))
+	require.Empty(t, ids)
+	refused, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+	require.Equal(t, field, refused.Field)
+}
+
 // An unusable update is refused as a whole, and does not affect anything else.
 func TestUpdatesThatAreRefused(t *testing.T) {
 	h, m := owned(t, nil)
@@ -445,12 +446,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	mine := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	refuse := func(update, field string) {
 		t.Helper()
-		ids, err := h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
-		require.Empty(t, ids)
-		refused, ok := errors.AsType[*acpterm.Error](err)
-		require.True(t, ok, "%v", err)
-		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
-		require.Equal(t, field, refused.Field)
+		requireRefused(t, h, "s", update, field)
 	}
 	refuse(string(v2(`,"command":"after","output":{"data":"%%%"}`)), "output.data")
 	refuse(string(v2(`,"command":"after","output":{"data":"YQ"}`)), "output.data")
@@ -506,12 +502,7 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"` + id + `","data":"x"}}}`,
 		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"` + id + `","exit_code":0}}}`,
 	} {
-		ids, err := h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
-		require.Empty(t, ids, update)
-		refused, ok := errors.AsType[*acpterm.Error](err)
-		require.True(t, ok, "%v: %s", err, update)
-		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
-		require.Equal(t, "terminalId", refused.Field)
+		requireRefused(t, h, "s", update, "terminalId")
 		require.Empty(t, m.Terminals(), update)
 	}
 	sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"`+id+`","status":"failed"}`))
@@ -599,21 +590,6 @@ func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
 
-// Ended terminals of the agent make room for commands of the client, and for other sessions.
-func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
-	h, m := owned(t, &acpterm.Options{MaxTerminals: 3})
-	for _, id := range []string{"z", "b", "a"} {
-		sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"`+id+`","exitStatus":{}}`))
-	}
-	require.Equal(t, acpterm.TerminalID("z"), m.Terminals()[0].ID(), "the oldest first")
-	hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"))
-	_, err := h.Update(json.RawMessage(`{"sessionId":"other","update":` + string(v2("")) + `}`))
-	require.NoError(t, err)
-	require.Equal(t, 3, m.Stats().Terminals)
-	_, err = m.Terminal("s", "a")
-	require.NoError(t, err, "the last that ended stays")
-}
-
 // A create that is refused anyway releases nothing, and one that needs room releases no more than that.
 func TestEndedOwnedTerminalsStayIfTheyMakeNoRoom(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
@@ -666,25 +642,16 @@ func TestEndedOwnedTerminalsStayIfTheyMakeNoRoom(t *testing.T) {
 
 // The kept data of each terminal is bounded, regardless of the agent's updates.
 func TestOwnedTerminalsKeepLittle(t *testing.T) {
-	h, m := owned(t, nil)
-	refuse := func(session, update, field string) {
-		t.Helper()
-		_, err := h.Update(json.RawMessage(`{"sessionId":"` + session + `","update":` + update + `}`))
-		refused, ok := errors.AsType[*acpterm.Error](err)
-		require.True(t, ok, "%v", err)
-		require.Equal(t, field, refused.Field)
-	}
+	h, _ := owned(t, nil)
 	long := strings.Repeat("x", 1<<20)
-	refuse(long, string(v2("")), "sessionId")
+	requireRefused(t, h, long, string(v2("")), "sessionId")
 	var keys []string
 	for i := range 1000 {
 		keys = append(keys, fmt.Sprintf(`"%03d":1`, i))
 	}
-	refuse("s", string(v2(`,"_meta":{`+strings.Join(keys, ",")+`}`)), "_meta")
+	requireRefused(t, h, "s", string(v2(`,"_meta":{`+strings.Join(keys, ",")+`}`)), "_meta")
 	sendUpdates(t, h, v2(`,"_meta":{`+strings.Join(keys[:600], ",")+`}`))
-	refuse("s", string(v2(`,"_meta":{`+strings.Join(keys[600:], ",")+`}`)), "_meta")
-	sendUpdates(t, h, v2(`,"exitStatus":{"signal":"`+long+`"}`))
-	require.Nil(t, m.Terminals()[0].ExitStatus().Signal)
+	requireRefused(t, h, "s", string(v2(`,"_meta":{`+strings.Join(keys[600:], ",")+`}`)), "_meta")
 }
 
 // If two connections update a terminal while the manager closes, each terminal has one StartEvent, then an EndEvent,

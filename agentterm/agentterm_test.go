@@ -770,36 +770,44 @@ func TestEndEventOfReplacedOutput(t *testing.T) {
 	require.Zero(t, end.Dropped)
 }
 
+// connect connects an agent. messages has the methods of its notifications that reach the next handler, and requests
+// the client's requests, which the agent answers with an empty object or an error.
+func connect(t *testing.T, m *acpterm.Manager, options acpterm.HandlerOptions, refusal error) (
+	a *hosttest.Agent, ts *agentterm.Terminals, messages, requests chan string,
+) {
+	messages, requests = make(chan string, 9), make(chan string, 1)
+	client, agentEnd := hosttest.PipePair(t)
+	ts, h := shown(m, options)
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client)),
+		ts.Handler(jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			if !req.Notif {
+				return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
+			}
+			messages <- req.Method
+			return nil, nil
+		})))
+	a = &hosttest.Agent{T: t, Handler: h}
+	a.Conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
+		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			requests <- req.Method + string(*req.Params)
+			return struct{}{}, refusal
+		}))
+	t.Cleanup(func() {
+		a.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+	})
+	return a, ts, messages, requests
+}
+
 // Over a connection, updates arrive in order and reach the next handler. The agent's terminal/* requests do not reach
 // its own terminals. Kill sends terminal/cancel only if the agent advertised it.
 func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	events := make(chan acpterm.Event, 9)
 	created := make(chan *acpterm.Terminal, 1)
-	next := make(chan string, 9)
 	m := hosttest.NewManager(t, nil, func(e acpterm.Event) { events <- e })
-	client, agentEnd := hosttest.PipePair(t)
-	ts, h := shown(m, acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }})
-	rest := jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client))
-	conn := jsonrpc2.NewConn(t.Context(), rest, ts.Handler(jsonrpc2.HandlerWithError(
-		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			if !req.Notif {
-				return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
-			}
-			next <- req.Method
-			return nil, nil
-		})))
-	cancels := make(chan string, 1)
-	a := &hosttest.Agent{T: t, Handler: h}
-	a.Conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
-		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			cancels <- req.Method + string(*req.Params)
-			return struct{}{}, nil
-		}))
-	defer func() {
-		a.Close()
-		<-conn.DisconnectNotify()
-		require.NoError(t, h.Close())
-	}()
+	a, _, next, cancels := connect(t, m,
+		acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }}, nil)
 	capabilities := a.Handler.Capabilities()
 	agentterm.Advertise(&capabilities)
 	advertised, err := json.Marshal(capabilities)

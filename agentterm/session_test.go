@@ -89,30 +89,13 @@ func TestToolCallsAreBounded(t *testing.T) {
 }
 
 func TestCancelToolCallOverAConnection(t *testing.T) {
-	client, agentEnd := hosttest.PipePair(t)
-	ts, h := shown(hosttest.NewManager(t, nil), acpterm.HandlerOptions{})
-	updated := make(chan struct{})
-	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client)),
-		ts.Handler(jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
-			updated <- struct{}{}
-			return nil, nil
-		})))
-	requests := make(chan string, 1)
-	agentConn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
-		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			requests <- req.Method + string(*req.Params)
-			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "is final"}
-		}))
-	defer func() {
-		agentConn.Close()
-		<-conn.DisconnectNotify()
-		require.NoError(t, h.Close())
-	}()
+	a, ts, messages, requests := connect(t, hosttest.NewManager(t, nil), acpterm.HandlerOptions{},
+		&jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "is final"})
 	request := agentterm.ToolCallRequest{SessionID: "s", ToolCallID: "c"}
 	require.ErrorIs(t, ts.CancelToolCall(t.Context(), request), acpterm.ErrNotCancellable)
-	require.NoError(t, agentConn.Notify(t.Context(), agentterm.MethodUpdate,
+	require.NoError(t, a.Notify(t.Context(), agentterm.MethodUpdate,
 		map[string]any{"sessionId": "s", "update": toolCall(mayCancel)}))
-	<-updated
+	<-messages
 	var e *jsonrpc2.Error
 	require.ErrorAs(t, ts.CancelToolCall(t.Context(), request), &e)
 	require.EqualValues(t, jsonrpc2.CodeInvalidParams, e.Code)

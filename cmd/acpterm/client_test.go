@@ -12,22 +12,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/acpterm/acpterm"
 )
 
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	c := startClient(t, exampleAgent(), "-prompt", line("print", "hello"))
-	c.exit(0)
-	out := c.stdout.String()
-	require.Contains(t, out, `: allowed ("Run it")`+"\n")
-	require.Contains(t, out, "(in_progress) [1]\n")
-	require.Contains(t, out, "[1] | hello\n")
-	require.Regexp(t, `\[1\] = exited 0 in \d.*s\n`, out)
-	require.Contains(t, out, "(completed) [1]\n")
-	require.Contains(t, out, "\n> exit code 0\n")
-	require.Empty(t, c.stderr.String())
+	for prompt, wants := range map[string][]string{
+		line("print", "hello"): {`: allowed \("Run it"\)\n`, `\(in_progress\) \[1\]\n`, `\[1\] \| hello\n`,
+			`\[1\] = exited 0 in \d.*s\n`, `\(completed\) \[1\]\n`, `\n> exit code 0\n`},
+		line("exit", "3"):         {`\[1\] = exited 3 in \d.*s\n`, `\(failed\) \[1\]\n`, `\n> exit code 3\n`},
+		"acpterm-no-such-program": {`\* "acpterm-no-such-program" \(failed\)\n`, `command not found\n`},
+	} {
+		c := startClient(t, exampleAgent(), "-prompt", prompt)
+		c.exit(0) // the turn went well
+		for _, want := range wants {
+			require.Regexp(t, want, c.stdout.String())
+		}
+		require.Empty(t, c.stderr.String())
+	}
 }
 
 // The client keeps what the protocol promises of terminals, and what good clients do beyond it.
@@ -47,23 +48,6 @@ func TestWithoutAnAgent(t *testing.T) {
 	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", "x"})
 	c.exit(exitUsage)
 	require.Contains(t, c.stderr.String(), "name the agent's command")
-}
-
-func TestFailingCommand(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
-	c.exit(0) // the turn went well
-	require.Regexp(t, `\[1\] = exited 3 in \d.*s\n`, c.stdout.String())
-	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
-	require.Contains(t, c.stdout.String(), "\n> exit code 3\n")
-}
-
-func TestUnknownCommand(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, exampleAgent(), "-prompt", "acpterm-no-such-program")
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), `* "acpterm-no-such-program" (failed)`+"\n")
-	require.Contains(t, c.stdout.String(), "command not found\n")
 }
 
 func TestDirectory(t *testing.T) {
@@ -101,32 +85,6 @@ func TestOutputIsLive(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | step 2\n")
-}
-
-// The person sees all of it, or how much came too fast.
-func TestLimit(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-sets-a-limit"), "-prompt", "x")
-	c.exit(0)
-	require.Regexp(t, `\[1\] (\| 1234567890\n|! \d bytes came too fast to be shown\n\[1\] \| \d*7890\n)`, c.stdout.String())
-}
-
-func init() {
-	parts["agent-that-sets-a-limit"] = func([]string) {
-		play(func(a *scripted) string {
-			ref := a.createFrom(acpterm.CreateTerminalRequest{OutputByteLimit: new(uint64(5))}, "print", "1234567890")
-			a.call(acpterm.MethodWaitForExit, ref, nil)
-			return "end_turn"
-		})
-	}
-}
-
-func TestShownAfterRelease(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-shows-late"), "-prompt", "x")
-	c.exit(0)
-	require.Contains(t, c.stdout.String(), "[1] | shown late\n")
-	require.Contains(t, c.stdout.String(), `* "Late" (completed) [1]`+"\n")
 }
 
 func TestRequestsAndRefusal(t *testing.T) {

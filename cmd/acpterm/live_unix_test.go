@@ -217,9 +217,7 @@ func TestPlainLinesOnATerminal(t *testing.T) {
 			rows := w.exit(exitTurnEnded)
 			require.Equal(t, 1, count(rows, "[1] | red"))
 			require.Equal(t, 1, count(rows, "[1] | 20%"))
-			if variable != "CI=true" { // which has colours
-				require.NotContains(t, w.raw.String(), "\x1b")
-			}
+			require.Equal(t, variable == "CI=true", strings.Contains(w.raw.String(), "\x1b["), "colours")
 			require.NotContains(t, w.raw.String(), hideCursor)
 		})
 	}

@@ -33,7 +33,6 @@ var parts = map[string]func(args []string){
 	"agent-that-dies-first":      func([]string) { os.Exit(3) },
 	"agent-that-stays":           func([]string) { play(leaveRunning); ignoreEverything() },
 	"agent-that-ignores-cancel":  func([]string) { play(ignoreCancel) },
-	"agent-that-shows-late":      func([]string) { play(showAfterRelease) },
 	"agent-that-asks":            func([]string) { play(askForAll) },
 	"agent-that-asks-cancelled":  func([]string) { play(askWhenCancelled) },
 	"agent-that-looks":           func(args []string) { play(lookAtOutput(args)) },
@@ -158,28 +157,9 @@ func (a *scripted) call(method string, params, result any) {
 	}
 }
 
-// dispatch sends a request whose answer is waited for later.
-func (a *scripted) dispatch(method string, params any) (await func()) {
-	waiting, err := a.conn.DispatchCall(context.Background(), method, params)
-	if err != nil {
-		panic(err)
-	}
-	return func() {
-		if err := waiting.Wait(context.Background(), nil); err != nil {
-			panic(fmt.Sprint(method, ": ", err))
-		}
-	}
-}
-
 func (a *scripted) create(name string, args ...string) acpterm.TerminalRequest {
-	return a.createFrom(acpterm.CreateTerminalRequest{}, name, args...)
-}
-
-func (a *scripted) createFrom(req acpterm.CreateTerminalRequest, name string, args ...string) acpterm.TerminalRequest {
-	argv := part(name, args...)
-	req.SessionID, req.Command, req.Args = "s", argv[0], argv[1:]
 	var created acpterm.CreateTerminalResponse
-	a.call(acpterm.MethodCreate, req, &created)
+	a.call(acpterm.MethodCreate, createParams("s", part(name, args...)...), &created)
 	return acpterm.TerminalRequest{SessionID: "s", TerminalID: created.TerminalID}
 }
 
@@ -233,33 +213,6 @@ func ignoreCancel(a *scripted) string {
 	<-a.cancelled
 	a.say("so what\n")
 	select {}
-}
-
-// showAfterRelease does what agents were seen doing: it has a wait pending from the beginning, polls meanwhile,
-// and shows the terminal in the tool call once it is released. Another it releases while a kill is pending.
-func showAfterRelease(a *scripted) string {
-	limit := uint64(50_000)
-	ref := a.createFrom(acpterm.CreateTerminalRequest{
-		Env: []acpterm.EnvVariable{{Name: "PAGER", Value: "cat"}}, OutputByteLimit: &limit,
-	}, "print", "shown late")
-	awaitExit := a.dispatch(acpterm.MethodWaitForExit, ref)
-	a.awaitOutput(ref)
-	awaitExit()
-	a.call(acpterm.MethodOutput, ref, nil)
-	a.call(acpterm.MethodRelease, ref, nil)
-	a.update(map[string]any{
-		"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Late", "status": "completed",
-		"content": []any{map[string]any{"type": "terminal", "terminalId": ref.TerminalID}},
-	})
-
-	ref = a.create("sleep")
-	awaitExit = a.dispatch(acpterm.MethodWaitForExit, ref)
-	awaitKill := a.dispatch(acpterm.MethodKill, ref)
-	awaitRelease := a.dispatch(acpterm.MethodRelease, ref)
-	awaitKill()
-	awaitRelease()
-	awaitExit()
-	return "end_turn"
 }
 
 // lookAtOutput runs a command in no particular directory and says what it sees of its output.

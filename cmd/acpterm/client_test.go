@@ -106,29 +106,23 @@ func TestRequestsAndRefusal(t *testing.T) {
 	require.Contains(t, c.stderr.String(), `the turn ended with "refusal"`)
 }
 
-func TestAgentDies(t *testing.T) {
+func TestAgentsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"agent-that-dies", "agent-that-dies-first"} {
-		t.Run(name, func(t *testing.T) {
-			c := startClient(t, part(name), "-prompt", "x")
-			c.exit(exitAgentGone)
-			require.Contains(t, c.stderr.String(), "acpterm: the agent ended before it was done: exit code 3\n")
-		})
+	const ended = "acpterm: the agent ended before it was done: exit code 3\n"
+	for _, test := range []struct {
+		agent []string
+		code  int
+		want  string
+	}{
+		{part("agent-that-dies"), exitAgentGone, ended},
+		{part("agent-that-dies-first"), exitAgentGone, ended},
+		{part("agent-that-is-newer"), exitFailed, "version 2 of the protocol"},
+		{[]string{"acpterm-no-such-agent"}, exitFailed, "acpterm-no-such-agent"},
+	} {
+		c := startClient(t, test.agent, "-prompt", "x")
+		c.exit(test.code)
+		require.Contains(t, c.stderr.String(), test.want)
 	}
-}
-
-func TestNewerAgent(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-is-newer"), "-prompt", "x")
-	c.exit(1)
-	require.Contains(t, c.stderr.String(), "version 2 of the protocol")
-}
-
-func TestNoSuchAgent(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, []string{"acpterm-no-such-agent"}, "-prompt", "x")
-	c.exit(1)
-	require.Contains(t, c.stderr.String(), "acpterm-no-such-agent")
 }
 
 func TestUsage(t *testing.T) {
@@ -185,21 +179,23 @@ func TestAgentsWordsSteerNothing(t *testing.T) {
 	require.NotContains(t, c.stderr.String(), "\x1b")
 }
 
-// A command that is too long to be shown is cut.
-func TestALongCommandIsCut(t *testing.T) {
+// Of a long command, the middle is not shown, and of its program, the directories. Of the output, escape sequences are
+// not shown, and of a progress bar only the last state.
+func TestCommandsAsShown(t *testing.T) {
 	t.Parallel()
-	c := startClient(t, part("agent-that-looks", "print", strings.Repeat("x", 100_000)), "-prompt", "x")
-	c.exit(0)
-	require.Regexp(t, `(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`, c.stdout.String())
-}
-
-// Of escape sequences, nothing is shown.
-func TestEscapeSequencesOfCommands(t *testing.T) {
-	t.Parallel()
-	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
-	c := startClient(t, part("agent-that-looks", "write", text), "-prompt", "x")
-	c.exit(exitTurnEnded)
-	require.Contains(t, c.stdout.String(), "[1] | red\n[1] | still plain no end\n")
+	for want, command := range map[string][]string{
+		`(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`: {"print", strings.Repeat("x", 100_000)},
+		`(?m)^\[1\] \$ \S+ ` + playMark + ` print /a/b$`:        {"print", "/a/b"},
+		`^\[1\] \$ .*\n\[1\] \| red\n\[1\] \| still plain no end\n`: {
+			"write", "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"},
+		`^\[1\] \$ .*\n\[1\] \| 100%\n\[1\] \| next\n\[1\] = exited 0 in `: {"write", "0%\r50%\r100%\nnext\rn\b"},
+	} {
+		c := startClient(t, part("agent-that-looks", command...), "-prompt", "x")
+		c.exit(exitTurnEnded)
+		require.Regexp(t, want, c.stdout.String())
+		require.NotContains(t, c.stdout.String(), part("")[0])
+		require.NotContains(t, c.stdout.String(), "\x1b")
+	}
 }
 
 // What an agent prints by mistake is shown, and an empty line is not.

@@ -63,13 +63,8 @@ func TestAllow(t *testing.T) {
 	]}`), 0o600))
 	for _, test := range []struct{ rule, prompt, want string }{
 		{"go", "go version", "(completed) [1]"},
-		{"go", "go env GOOS", "(completed) [1]"},
-		{"go version", "go version", "(completed) [1]"},
 		{"go version", "go env GOOS", `acpterm: create: "go env GOOS": no rule allows this (rule "default")` + "\n"},
-		{"go version", "go env GOOS", `! denied "go env GOOS": no rule allows this (rule "default")` + "\n"},
 		{"go env ...", "go env GOOS GOARCH", "(completed) [1]"},
-		{"go env GO*", "go env GOOS", "(completed) [1]"},
-		{"go env GO*", "go env CC", "no rule allows this (rule \"default\")\n"},
 		{"go", "go version && go version", "shell lines are not allowed as such; a host can have policy/shell judge what they run"},
 		{"go", "acpterm-no-such-program", "command not found\n"},
 		{"@" + file, "go version && go version", "(completed) [1]"},
@@ -199,6 +194,7 @@ func TestGuardsThatCannotBeHad(t *testing.T) {
 		flags  []string
 		want   string
 	}{
+		{1, []string{"-view", "127.0.0.1:no-such-port"}, "acpterm: -view: listen tcp"},
 		{2, []string{"-allow", "acpterm-no-such-program"}, `there is no program "acpterm-no-such-program"`},
 		{2, []string{"-allow", " "}, "the rule is empty"},
 		{2, []string{"-allow", "@" + filepath.Join(dir, "missing")}, "missing"},
@@ -208,7 +204,6 @@ func TestGuardsThatCannotBeHad(t *testing.T) {
 		{2, []string{"-allow", "go", "-variable", "=1"}, "the name is empty"},
 		{2, []string{"-allow", "go ... x"}, `"..." must be the last`},
 		{1, []string{"-audit", filepath.Join(dir, "missing", "file")}, "-audit: acpterm: open audit: the audit file cannot be used: "},
-		{1, []string{"-audit", dir}, "-audit: "},
 		{1, []string{"-root", dir, "-audit", filepath.Join(dir, "file")}, "where commands may write: choose a file outside of it"},
 		{1, []string{"-cwd", dir, "-audit", filepath.Join(dir, "file")}, "where commands may write: choose a file outside of it"},
 	} {

@@ -158,15 +158,6 @@ func TestARowOfOtherCharacters(t *testing.T) {
 	}
 }
 
-// A command is shown without the directories of its program.
-func TestTheNameOfAProgram(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-looks", "print", "/a/b"), "-prompt", "x")
-	c.exit(exitTurnEnded)
-	require.Regexp(t, `(?m)^\[1\] \$ \S+ `+playMark+` print /a/b$`, c.stdout.String())
-	require.NotContains(t, c.stdout.String(), part("")[0])
-}
-
 // count returns the number of rows with a text, except those of the agent.
 func count(rows []string, text string) (n int) {
 	for _, row := range rows {
@@ -221,16 +212,6 @@ func TestPlainLinesOnATerminal(t *testing.T) {
 			require.NotContains(t, w.raw.String(), hideCursor)
 		})
 	}
-}
-
-// In a pipe, the last state of a progress bar is printed when the line ends.
-func TestProgressBarInAPipe(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-looks", "progress", "0%\r50%\r100%\nnext\rn\b"), "-prompt", "x")
-	c.exit(exitTurnEnded)
-	require.Contains(t, c.stdout.String(), "\n[1] | 100%\n[1] | next\n[1] = exited 0 in ")
-	require.NotContains(t, c.stdout.String(), "50%\n")
-	require.NotContains(t, c.stdout.String(), "\x1b")
 }
 
 // The rows go away when the user suspends the client, and come back.

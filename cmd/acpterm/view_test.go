@@ -50,11 +50,3 @@ func TestView(t *testing.T) {
 	_, err = http.Get(url)
 	require.Error(t, err, "the page ends with the client")
 }
-
-func TestViewThatCannotBeHad(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("dies-in-turn"), "-view", "127.0.0.1:no-such-port", "-prompt", "x")
-	c.exit(1)
-	require.Contains(t, c.stderr.String(), "acpterm: -view: listen tcp")
-	require.Empty(t, c.stdout.String())
-}

@@ -387,7 +387,7 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	t.Parallel()
 	deciding, decided := make(chan struct{}), make(chan struct{})
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("", 0)}, acpterm.Options{
-		Policy: policy(func(acpterm.Proposal) acpterm.Decision {
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 			close(deciding)
 			<-decided
 			return acpterm.Decision{Verdict: acpterm.VerdictAllow}

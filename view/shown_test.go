@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,9 @@ func TestCommandAsShown(t *testing.T) {
 		"sh": acptermtest.Block, "/bin/bash": acptermtest.Block, "bash": acptermtest.Block, "python3": acptermtest.Block,
 		"echo": acptermtest.Block,
 	}, acpterm.Options{
-		Policy: policy(func(acpterm.Proposal) acpterm.Decision { return acpterm.Decision{Verdict: acpterm.VerdictDeny} }),
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+		}),
 	}), view.Options{})
 	tests := []struct {
 		args     []string

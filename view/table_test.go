@@ -17,12 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type policy func(acpterm.Proposal) acpterm.Decision
-
-func (f policy) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision { return f(p) }
-
 // denyRemovals denies rm and allows all other commands.
-var denyRemovals = policy(func(p acpterm.Proposal) acpterm.Decision {
+var denyRemovals = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.Args[0] == "rm" {
 		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Nothing is removed here."}
 	}

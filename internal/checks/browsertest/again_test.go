@@ -103,7 +103,7 @@ func testErrorSigns(t *testing.T, b visitor) {
 // Control F opens the find bar before a click on the terminal, also from the list. Without output, the key is the browser's.
 func testFindFirst(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Runner: acptermtest.Commands{"make": acptermtest.Print("made\n", 0), "rm": acptermtest.Block}, Policy: policyFunc(denyRemovals),
+		Runner: acptermtest.Commands{"make": acptermtest.Print("made\n", 0), "rm": acptermtest.Block}, Policy: denyRemovals,
 	})
 	v := serve(t, m, nil)
 	press := func(p tab, control bool) bool { // reports whether the page has used the key

@@ -41,7 +41,7 @@ func testAxe(t *testing.T, b *browser) {
 			},
 			"good": acptermtest.Print("done\n", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block,
 		},
-		Policy: policyFunc(denyRemovals),
+		Policy: denyRemovals,
 	})
 	v := serve(t, m, &view.Options{AllowStop: true})
 	for _, command := range []string{"good", "bad", "serve"} {

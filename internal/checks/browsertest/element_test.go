@@ -163,7 +163,7 @@ func testOdd(t *testing.T, b visitor) {
 	reason := strings.Repeat("a long reason ", 300)
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"make": acptermtest.Print("hello\n", 0), "rm": acptermtest.Block},
-		Policy: policyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Command.Args[0] == "rm" {
 				return acpterm.Decision{Verdict: acpterm.VerdictDeny, Reason: reason}
 			}

@@ -72,7 +72,7 @@ func testMenu(t *testing.T, b visitor) {
 // Copy leaves the clipboard alone if there is no output, and says so.
 func testCopyNothing(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Runner: acptermtest.Commands{"rm": acptermtest.Block, "true": acptermtest.Print("", 0)}, Policy: policyFunc(denyRemovals),
+		Runner: acptermtest.Commands{"rm": acptermtest.Block, "true": acptermtest.Print("", 0)}, Policy: denyRemovals,
 	})
 	v := serve(t, m, nil)
 	quiet := v.create(t, "true")
@@ -119,7 +119,7 @@ func testDays(t *testing.T, b visitor) {
 
 // The header has the sign of the list.
 func testSigns(t *testing.T, b visitor) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Policy: policyFunc(denyRemovals), Runner: acptermtest.Commands{
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: denyRemovals, Runner: acptermtest.Commands{
 		"good": acptermtest.Print("", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block, "long": acptermtest.Block}})
 	v := serve(t, m, nil)
 	for _, command := range []string{"good", "bad", "long"} {

@@ -486,22 +486,16 @@ func testOwnPage(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-func denyRemovals(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+var denyRemovals acpterm.PolicyFunc = func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.Args[0] == "rm" {
 		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Files are removed by people only."}
 	}
 	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 }
 
-type policyFunc func(context.Context, acpterm.Proposal) acpterm.Decision
-
-func (f policyFunc) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
-	return f(ctx, p)
-}
-
 func testDenied(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"rm": acptermtest.Block},
-		Policy: policyFunc(denyRemovals)})
+		Policy: denyRemovals})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: []string{"-rf",
 		"/"}}, nil)

@@ -65,7 +65,7 @@ func TestScreenshots(t *testing.T) {
 	to := screenshots(t)
 	dir, bin := makeShop(t)
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Policy: policyFunc(denyRemovals), Commands: acpterm.CommandOptions{Dir: dir},
+		Policy: denyRemovals, Commands: acpterm.CommandOptions{Dir: dir},
 	})
 	v := serve(t, m, &view.Options{Input: true, AllowStop: true})
 	start := func(pty *acpterm.PTYOptions, session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {

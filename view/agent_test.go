@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/view"
-	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -380,48 +377,4 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	require.Equal(t, "killed", row.State)
 	require.Equal(t, "signal SIGTERM", row.Status)
 	require.Empty(t, row.StopError)
-}
-
-// The stop button exists only while the agent can be asked: not before the agent is connected, nor after.
-func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
-	t.Parallel()
-	deciding, decided := make(chan struct{}), make(chan struct{})
-	m := made(t, acptermtest.Commands{"make": acptermtest.Print("", 0)}, acpterm.Options{
-		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-			close(deciding)
-			<-decided
-			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
-		}),
-	})
-	v := newViewer(t, m, view.Options{AllowStop: true})
-	h := acpterm.NewHandler(m, nil)
-	a := &agent{t, h, agentterm.New(h, nil), m}
-	terminal := a.update("s", "t1", cancellable)
-	s, list := v.open(output(terminal), ""), v.open("events", "")
-	for _, s := range []*stream{s, list} {
-		require.False(t, s.row(func(r tableRow) bool { return r.Agent }).CanStop)
-	}
-	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
-
-	ours, theirs := net.Pipe()
-	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a.Filter(t.Context(), ours)),
-		a.terminals.Handler(a))
-	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",`+
-		`"update":{"sessionUpdate":"terminal_update","terminalId":"t1"}}}`+"\n")
-	require.NoError(t, err)
-	for _, s := range []*stream{s, list} {
-		s.row(func(r tableRow) bool { return r.Agent && r.CanStop })
-	}
-	// The connection ends, and a policy that does not return delays the release of its terminals.
-	_, err = io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}`+"\n")
-	require.NoError(t, err)
-	<-deciding
-	require.NoError(t, theirs.Close())
-	<-conn.DisconnectNotify()
-	for _, s := range []*stream{s, list} {
-		require.Equal(t, "running", s.row(func(r tableRow) bool { return r.Agent && !r.CanStop }).State)
-	}
-	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
-	close(decided)
-	require.NoError(t, a.Close())
 }

@@ -229,9 +229,3 @@ func actAsChild() {
 		os.Exit(0)
 	}
 }
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

@@ -324,3 +324,9 @@ func otherUser(which string, args []string) {
 		fmt.Printf("received %d bytes\n", len(received))
 	}
 }
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

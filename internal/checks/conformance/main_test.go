@@ -17,9 +17,6 @@ import (
 	"github.com/acpterm/acpterm/mcpserver"
 )
 
-// object is a JSON object.
-type object = map[string]any
-
 // commandMark, as the first argument, makes this program one of the commands. The next argument is its name.
 const commandMark = "acpterm-conformance-command"
 

@@ -22,6 +22,9 @@ import (
 	"github.com/acpterm/acpterm/mcpserver"
 )
 
+// object is a JSON object.
+type object = map[string]any
+
 // mcpAgent is a client with the agent. The client serves the MCP server, and no terminal/*.
 type mcpAgent struct {
 	t       *testing.T

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -32,7 +33,7 @@ func FuzzMessage(f *testing.F) {
 		require.Equal(t, req.Method, m.Method)
 		require.Equal(t, req.Notif, m.ID == nil)
 		if req.Params != nil {
-			require.JSONEq(t, string(*req.Params), string(m.Params))
+			requireSameJSON(t, string(*req.Params), string(m.Params))
 		} else {
 			require.Contains(t, []string{"", "null"}, string(m.Params))
 		}
@@ -42,9 +43,21 @@ func FuzzMessage(f *testing.F) {
 			require.Equal(t, req.ID, id)
 			response, err := json.Marshal(jsonrpc2.Response{ID: req.ID, Result: new(json.RawMessage("1"))})
 			require.NoError(t, err)
-			require.JSONEq(t, `{"jsonrpc":"2.0","result":1,"id":`+string(m.ID)+`}`, string(restoreID(response)))
+			requireSameJSON(t, `{"jsonrpc":"2.0","result":1,"id":`+string(m.ID)+`}`, string(restoreID(response)))
 		}
 	})
+}
+
+// requireSameJSON is require.JSONEq for numbers of any size.
+func requireSameJSON(t *testing.T, want, got string) {
+	t.Helper()
+	var values [2]any
+	for i, text := range []string{want, got} {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		require.NoError(t, d.Decode(&values[i]), text)
+	}
+	require.Equal(t, values[0], values[1])
 }
 
 // A host's error is sent even if its data is not JSON.

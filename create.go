@@ -29,7 +29,8 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return m.create(ctx, req.clone(), options, func(*Terminal) error { return nil })
 }
 
-// create is Create. It passes the running terminal to adopt, and releases it if adopt fails.
+// create is Create. It retains req, also its slices and its Meta. It passes the running terminal to adopt, and releases
+// it if adopt fails.
 func (m *Manager) create(
 	ctx context.Context, req CreateTerminalRequest, options *CommandOptions, adopt func(*Terminal) error,
 ) (*Terminal, error) {

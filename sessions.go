@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// session is an open session, or one with terminals.
+// session is an open session, or one with terminals. If it is not open, it is forgotten with its last terminal.
 type session struct {
 	options   SessionOptions
 	roots     []string     // options.Roots, resolved

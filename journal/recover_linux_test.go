@@ -1,7 +1,8 @@
 package journal_test
 
 // Tests of the effect of Recover on processes after a host was killed. The host is this test binary, with a manager
-// whose commands are shell lines that start processes which outlive it.
+// whose commands are shell lines that start processes which outlive it. internal/lawtest also kills hosts at any
+// moment (TestRecoverAfterHostsThatWereKilledAtAnyMoment).
 
 import (
 	"bufio"

@@ -27,7 +27,8 @@ import (
 
 // Enter is a Runner for Linux. It is the command line that becomes a program somewhere, such as "nsenter --target 42
 // --mount --net --", while the program's process is also visible here. A line that waits for the program, like nsenter
-// with --pid, needs a Runner that spares the waiting process: a signal to the tree would end it first.
+// with --pid, needs a Runner that spares the waiting process, such as that of package remote: a signal to the tree would
+// end it first.
 type Enter []string
 
 // sh runs a script and returns its output and exit code.

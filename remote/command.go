@@ -43,7 +43,8 @@ type Command struct {
 	// Env specifies the environment, in the form "NAME=value". If Env is nil, the command uses the environment of this
 	// process, except for the variables that ssh and wsl.exe are often configured to pass to the remote side: LANG,
 	// LANGUAGE, LC_*, XMODIFIERS, COLORTERM, NO_COLOR and WSLENV. Note that the user's ssh_config may still cause other
-	// variables to be sent.
+	// variables to be sent. Set Env if the command passes on its whole environment, as nsenter does: otherwise, all
+	// variables of this process, including secrets, reach the commands.
 	Env []string
 }
 

@@ -17,12 +17,14 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// With nsenter, commands run in all namespaces of a process, and a kill ends their trees there.
+// With nsenter, commands run in all namespaces of a process, and a kill ends their trees there. They get the variables of
+// Command.Env only. A host builds the helper by remote.Build.
 func TestNsenter(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root enters namespaces")
 	}
 	dir := t.TempDir()
+	t.Setenv("SECRET_OF_THE_HOST", "secret")
 	other := exec.Command("unshare", "-m", "-u", "-p", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
 		`hostname inside; mount -t tmpfs tmpfs "$0"; echo ready; exec cat`, dir)
 	in, err := other.StdinPipe()
@@ -40,7 +42,10 @@ func TestNsenter(t *testing.T) {
 
 	target := strings.TrimSpace(string(children))
 	r, err := remote.NewRunner(remote.Options{
-		Transport: remote.Command{Args: []string{"nsenter", "--target", target, "--all", "sh"}},
+		Transport: remote.Command{
+			Args: []string{"nsenter", "--target", target, "--all", "sh"},
+			Env:  []string{"PATH=/usr/bin:/bin", "HOME=/", "INSIDE=yes"},
+		},
 		Helpers:   os.DirFS(remote.BuiltForTests(t)), Dir: dir,
 	})
 	require.NoError(t, err)
@@ -59,6 +64,12 @@ func TestNsenter(t *testing.T) {
 	_, err = term.Wait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "inside\nhas /proc\n", term.Output().Output)
+
+	term = run("env")
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, term.Output().Output, "INSIDE=yes\n")
+	require.NotContains(t, term.Output().Output, "SECRET_OF_THE_HOST")
 
 	term = run("setsid sleep 600 & echo started; wait")
 	for range term.Follow(t.Context(), 0) {

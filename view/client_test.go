@@ -191,7 +191,7 @@ type tableRow struct {
 	Key, SessionKey, Source, Session, Command, Program, Dir, State, Status, Rule, Survivors string
 	StopError, By                                                                           string
 	Agent, Named, Good, Shell, CanStop, Stopping, PTY, Input                                bool
-	Columns, Rows                                                                           int
+	Columns, Rows, PID                                                                      int
 	Number, Bytes, Dropped, Started, Ended                                                  int64
 }
 

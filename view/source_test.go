@@ -48,6 +48,7 @@ func TestSources(t *testing.T) {
 		require.NotEqual(t, keyOf(terminal), key(terminal), "the first manager may have a terminal of the same ids")
 		b := row(func(r tableRow) bool { return r.Key == key(terminal) && r.Good })
 		require.Equal(t, `helper\u{202e}`, b.Source)
+		require.Equal(t, terminal.Info().PID, b.PID)
 		require.NotEqual(t, a.SessionKey, b.SessionKey)
 		status, out := text(key(terminal))
 		require.Equal(t, http.StatusOK, status)

@@ -25,7 +25,7 @@ const (
 // entry is one command, guarded by the table's mutex. fixed.Number never changes, and is read without it.
 type entry struct {
 	session      session
-	fixed        row               // fields that do not change, except names and those of the agent's own terminals
+	fixed        row               // fields that do not change, except names, the PID and those of the agent's own terminals
 	command      acpterm.Command   // described by fixed, if the agent owns the terminal
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
@@ -130,7 +130,7 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	command := info.Command
 	t.start(from, acpterm.Subject{
 		TerminalID: info.ID, SessionID: info.SessionID, Attached: info.Attached,
-		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
+		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine, PID: info.PID,
 	}, info.Started, terminal, false)
 }
 

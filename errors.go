@@ -90,7 +90,7 @@ type Error struct {
 	// Quota is the name of the exceeded quota, as reported to the agent, and Limit is its value. The quotas are
 	// "terminals" (Options.MaxTerminals), "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals),
 	// "reserved_bytes" (MaxReservedBytes), "events" and "event_bytes" (see Manager.Observe), "pending_requests"
-	// (HandlerOptions.MaxPending), and "create_bytes" and "pending_create_bytes" (LineLimit).
+	// (HandlerOptions.MaxPending), "create_bytes" and "pending_create_bytes" (LineLimit), and mcpserver's "questions".
 	Quota string `json:"quota,omitempty"`
 	Limit int64  `json:"limit,omitempty"`
 

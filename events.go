@@ -25,8 +25,7 @@ func (s *Subject) subject() *Subject { return s }
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are copied from the Command; Dir is absolute, with its symbolic links resolved.
-	// Events never include the values of Command.Env.
+	// Path, Args, Dir and ShellLine are copied from the Command. Events never include the values of Command.Env.
 	Path      string
 	Args      []string
 	Dir       string

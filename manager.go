@@ -78,7 +78,7 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	if s := m.sessions[t.SessionID()]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
-	quotas := [...]struct {
+	quotas := [...]struct { // in which the release of ended terminals can make room; test others before
 		name          string
 		excess, limit int64
 	}{

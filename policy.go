@@ -42,7 +42,7 @@ type Proposal struct {
 	DirUnknown bool
 	// ValuesUnknown lists variables whose values may differ from Requested.Env, typically because a shell expands them.
 	ValuesUnknown []string
-	// Roots is SessionOptions.Roots after all symbolic links have been resolved, or nil if it is not set.
+	// Roots is SessionOptions.Roots and those of AddRoot, with symbolic links resolved, or nil if Roots is not set.
 	Roots []string
 	// Requested is the request received from the agent. Note that the agent only set the variables in Requested.Env.
 	// All other variables in Command.Env come from the host.

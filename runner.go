@@ -26,8 +26,7 @@ import (
 //
 // Commands do not inherit anything from the local machine. Their environment consists of the one of Base (or
 // CommandOptions.Env, if set), CommandOptions.Unattended and the request's variables, with later values taking
-// precedence. The directory defaults to CommandOptions.Dir, then to the first of the session's Roots, and then to the
-// one of Base.
+// precedence. The directory defaults as CommandOptions.Dir says, and at last to the one of Base.
 //
 // If a method returns or wraps an *Error, its kind is preserved, except that ErrInvalidParams with Field "cwd" becomes
 // ErrInternal if the request has no cwd, since the agent did not choose the directory. All other errors become

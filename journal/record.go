@@ -68,7 +68,7 @@ func newRecord(begun acpterm.TerminalInfo) (record, error) {
 // bootID. It returns an error for each file that does not belong to the journal or cannot be read. The errors name the
 // files; the files stay.
 func (d Dir) abandoned(boot string) (records []record, errs []error) {
-	entries, err := os.ReadDir(string(d)) // by name, and thus by time
+	entries, err := os.ReadDir(string(d)) // by name, and thus by time in milliseconds
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		errs = append(errs, err)
 	}

@@ -17,14 +17,15 @@ type Recovered struct {
 	SessionID  acpterm.SessionID
 	// Command is the command of the terminal. Its Env is always nil, since the environment is not recorded.
 	Command acpterm.Command
-	// PID is the process ID of the command, or 0 if the host crashed while starting it. Note that the ID may have since
-	// been reused for another process.
+	// PID is the process ID of the command, or 0 if the host crashed while starting it. Note that the command may have
+	// exited long before, and that the ID may have since been reused for another process.
 	PID     int
 	Created time.Time
 	// HostPID is the process ID of the dead host.
 	HostPID int
 
-	// Ended lists the processes that Recover terminated, in no particular order.
+	// Ended lists the processes that Recover terminated, in no particular order. It is empty if the host crashed after
+	// the tree was gone.
 	Ended []int
 	// Survivors lists the running processes. If there are any, or may be, the record is not removed, and the next call
 	// to Recover will return it again.
@@ -32,9 +33,9 @@ type Recovered struct {
 }
 
 // Recover terminates any processes left behind by hosts that used the journal in dir (see acpterm.Options.Journal) and
-// have since died. It removes the records of these hosts and returns their terminals, oldest first. A program should
-// call Recover when it starts, so that it can inform the user. Records that belong to a running host, including this
-// program, are ignored. If the directory does not exist, it is treated as empty.
+// have since died. It removes the records of these hosts and returns their terminals, oldest first, to the millisecond.
+// A program should call Recover when it starts, so that it can inform the user. Records that belong to a running host,
+// including this program, are ignored. If the directory does not exist, it is treated as empty.
 //
 // On Linux, Recover terminates the processes that it can tell to belong to the process tree of a returned terminal:
 // those with the terminal's mark in their environment, the sessions and the children of these processes and, if the

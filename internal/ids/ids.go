@@ -1,7 +1,7 @@
 // Package ids makes terminal ids: "term_" and a ULID. Instead of random bits the ULID has a sequence number, so that
-// ids are unique regardless of the clock, and two message authentication codes, over the rest, and over the rest and
-// the session. The codes distinguish former ids of the session, of others, and ids that never were, so that a second
-// release can be answered without a list of all ids. The package imports the standard library and ulid.
+// ids of a manager are unique regardless of the clock, and two message authentication codes, over the rest, and over
+// the rest and the session. The codes distinguish former ids of the session, of others, and ids that never were, so
+// that a second release can be answered without a list of all ids. The package imports the standard library and ulid.
 package ids
 
 import (

@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case hostMark:
 			runHost(os.Args[2], os.Args[3], os.Args[4:])
+		case releaseMark:
+			runReleasingHost(os.Args[2], os.Args[4:])
 		case recoverMark:
 			recoverHere(os.Args[2])
 		}
@@ -82,28 +84,35 @@ type hosted struct {
 
 // runHost runs as a host. It writes its terminals in a line of JSON, and runs until it is killed.
 func runHost(dir, cgroup string, lines []string) {
-	ctx := context.Background()
 	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup}))
 	var all []hosted
 	for _, line := range lines {
-		term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}}, nil)
-		if err != nil {
-			panic(err)
-		}
-		text := ""
-		for chunk := range term.Follow(ctx, 0) {
-			if text += chunk.Text; strings.HasSuffix(text, "ready\n") {
-				break
-			}
-		}
-		terminal := hosted{ID: term.ID()}
-		for _, word := range strings.Fields(strings.TrimSuffix(text, "ready\n")) {
-			terminal.Tree = append(terminal.Tree, identify(word))
-		}
+		_, terminal := createReady(m, line)
 		all = append(all, terminal)
 	}
 	json.NewEncoder(os.Stdout).Encode(all)
 	time.Sleep(5 * time.Minute)
+}
+
+// createReady starts a line and returns when it is ready.
+func createReady(m *acpterm.Manager, line string) (*acpterm.Terminal, hosted) {
+	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}}
+	term := must(m.Create(context.Background(), request, nil))
+	terminal := hosted{ID: term.ID()}
+	for _, word := range strings.Fields(strings.TrimSuffix(readUntil(term, "ready\n"), "ready\n")) {
+		terminal.Tree = append(terminal.Tree, identify(word))
+	}
+	return term, terminal
+}
+
+// readUntil returns the output up to a text.
+func readUntil(term *acpterm.Terminal, last string) (text string) {
+	for chunk := range term.Follow(context.Background(), 0) {
+		if text += chunk.Text; strings.HasSuffix(text, last) {
+			break
+		}
+	}
+	return text
 }
 
 // identify returns the process with a number that it wrote itself.
@@ -141,7 +150,12 @@ type host struct {
 // startHost starts a host and returns when all its commands are ready.
 func startHost(t *testing.T, dir, cgroup string, lines ...string) *host {
 	t.Helper()
-	h := &host{command: exec.Command("/proc/self/exe", append([]string{hostMark, dir, cgroup}, lines...)...)}
+	return startHostAs(t, hostMark, dir, cgroup, lines...)
+}
+
+func startHostAs(t *testing.T, mark, dir, cgroup string, lines ...string) *host {
+	t.Helper()
+	h := &host{command: exec.Command("/proc/self/exe", append([]string{mark, dir, cgroup}, lines...)...)}
 	h.command.Stderr = os.Stderr
 	stdout, err := h.command.StdoutPipe()
 	require.NoError(t, err)

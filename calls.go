@@ -94,7 +94,7 @@ type known struct {
 	err    error
 }
 
-// start is a create. Its bytes are reserved until releaseCreateBytes.
+// start is a create. Its request is a copy, and never changed. Its bytes are reserved until releaseCreateBytes.
 type start struct {
 	request CreateTerminalRequest
 	bytes   int

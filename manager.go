@@ -61,7 +61,7 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// register adds a terminal to its session. If a quota is full, it fails, and returns the terminals to release for room.
+// register adds an allowed or attached terminal. If a quota is full, it fails and returns those to release for room.
 func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,7 +5,6 @@ package proc
 // This file keeps commands from inheriting descriptors, on Unix.
 
 import (
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -15,51 +14,71 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherit keeps track of this process's descriptors without the close-on-exec flag, which commands must not inherit. Go
-// opens none, but the host may have been started with some, or have C code that opens them. The zero value is ready to
-// use. Its methods are safe for concurrent use.
-type inherit struct {
-	mu    sync.Mutex
-	found []int     // every descriptor ever seen without close-on-exec
-	next  time.Time // earliest time of the next scan
+// carelessFiles are the descriptors of this process without the close-on-exec flag, which commands must not inherit. Go
+// opens none, but the host may have been started with some, or have C code that opens them. While commands start, they
+// have the flag. Children that the host starts at the same moment do not inherit them either. A descriptor has only one
+// flag per process, so a process has only one carelessFiles. The zero value is ready to use. Its methods are safe for
+// concurrent use.
+type carelessFiles struct {
+	mu     sync.Mutex
+	next   time.Time           // earliest time of the next scan
+	found  []int               // every descriptor ever seen without the flag
+	starts int                 // number of starts in progress
+	marked map[int]unix.Stat_t // the files at the descriptors that lose the flag after the last start
 }
+
+var closedWhileStarting carelessFiles
 
 // scanShare bounds the time of scans to 1/scanShare: with thousands of descriptors, a scan takes longer than a start.
 const scanShare = 400
 
-// closingOthers returns the files for a child to inherit from descriptor 3 on, followed by a nil for every other
-// descriptor that it would inherit. A nil closes the descriptor in the child. It is harmless if the descriptor has been
-// closed meanwhile, so descriptors are remembered once found. Where /dev/fd does not list a process's descriptors, as
-// on FreeBSD by default, they stay open.
-func (i *inherit) closingOthers(files []*os.File) []*os.File {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if began := time.Now(); !began.Before(i.next) {
-		i.scan()
-		i.next = time.Now().Add(scanShare * time.Since(began))
-	}
-	last, most := 2+len(files), i.highest()
-	for _, fd := range i.found {
-		if fd <= most {
-			last = max(last, fd)
-		}
-	}
-	return append(slices.Clone(files), make([]*os.File, last-2-len(files))...)
+// closeInChild calls start. The started process does not inherit the descriptors, except where /dev/fd does not list
+// those of a process, as on FreeBSD by default.
+func (c *carelessFiles) closeInChild(start func() error) error {
+	c.begin()
+	defer c.end()
+	return start()
 }
 
-// highest returns the highest descriptor that can be closed in a child: package syscall needs some higher ones for
-// itself. A higher descriptor, opened before the limit was lowered, stays open.
-func (i *inherit) highest() int {
-	const spare = 16
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
-		return 0
+func (c *carelessFiles) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starts++
+	if began := time.Now(); !began.Before(c.next) {
+		c.scan()
+		c.next = time.Now().Add(scanShare * time.Since(began))
 	}
-	return int(min(uint64(limit.Cur), math.MaxInt32)) - spare
+	for _, fd := range c.found {
+		var file unix.Stat_t
+		if !inheritable(fd) || unix.Fstat(fd, &file) != nil {
+			continue
+		}
+		if c.marked == nil {
+			c.marked = make(map[int]unix.Stat_t)
+		}
+		c.marked[fd] = file
+		unix.CloseOnExec(fd)
+	}
+}
+
+// end clears the flags again, unless a descriptor has another file by now: Go's have the flag.
+func (c *carelessFiles) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.starts--; c.starts > 0 {
+		return
+	}
+	for fd, before := range c.marked {
+		var file unix.Stat_t
+		if unix.Fstat(fd, &file) == nil && file.Dev == before.Dev && file.Ino == before.Ino {
+			unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+		}
+	}
+	c.marked = nil
 }
 
 // scan finds descriptors without the close-on-exec flag.
-func (i *inherit) scan() {
+func (c *carelessFiles) scan() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return
@@ -68,11 +87,14 @@ func (i *inherit) scan() {
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
 		fd, err := strconv.Atoi(name)
-		if err != nil || fd <= 2 || slices.Contains(i.found, fd) {
-			continue
-		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			i.found = append(i.found, fd)
+		if err == nil && fd > 2 && !slices.Contains(c.found, fd) && inheritable(fd) {
+			c.found = append(c.found, fd)
 		}
 	}
+}
+
+// inheritable reports whether a descriptor is open without the close-on-exec flag.
+func inheritable(fd int) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err == nil && flags&unix.FD_CLOEXEC == 0
 }

@@ -95,8 +95,10 @@ func startLimited(
 // fork calls syscall.ForkExec, and returns the error that os/exec would.
 func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	err = withDefaultSignals(func() error {
-		pid, err = syscall.ForkExec(path, args, attr)
-		return err
+		return closedWhileStarting.closeInChild(func() error {
+			pid, err = syscall.ForkExec(path, args, attr)
+			return err
+		})
 	})
 	if err != nil {
 		err = &os.PathError{Op: "fork/exec", Path: path, Err: err}

@@ -31,8 +31,7 @@ import (
 // Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
-	busy    sync.WaitGroup // the trees' goroutines
-	inherit inherit
+	busy sync.WaitGroup // the trees' goroutines
 }
 
 // Close waits until the Supervisor's goroutines have ended.
@@ -74,7 +73,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 	}()
 	cmd := &exec.Cmd{
 		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir,
-		ExtraFiles:  s.inherit.closingOthers(spec.Files),
+		ExtraFiles:  spec.Files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := t.startLeader(cmd, spec); err != nil {
@@ -115,7 +114,8 @@ func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
 			cmd.Stderr = spec.Stderr
 		}
 	}
-	if err := withDefaultSignals(cmd.Start); err != nil {
+	start := func() error { return closedWhileStarting.closeInChild(cmd.Start) }
+	if err := withDefaultSignals(start); err != nil {
 		return err
 	}
 	t.pid = cmd.Process.Pid
@@ -155,7 +155,7 @@ func (t *Tree) openQueue() (err error) {
 	if t.queue.fd, err = unix.Kqueue(); err != nil {
 		return err
 	}
-	unix.CloseOnExec(t.queue.fd) // otherwise closingOthers would close it in commands
+	unix.CloseOnExec(t.queue.fd)
 	err = t.queue.add(t.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT, unix.NOTE_EXIT|noteExitStatus, 0)
 	if errors.Is(err, unix.ESRCH) && seesEarlyExits {
 		t.early = true

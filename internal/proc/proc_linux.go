@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -89,13 +88,9 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 			PidFD:     &t.pidfd,
 		},
 	}
-	files := s.inherit.closingOthers(spec.Files)
-	attr.Files = slices.Grow(attr.Files, len(files))
-	for _, file := range files {
+	for _, file := range spec.Files {
 		fd := ^uintptr(0) // closed in the child
-		if file != nil {
-			fd = file.Fd()
-		}
+		replace(&fd, file)
 		attr.Files = append(attr.Files, fd)
 	}
 	t.cgroup.Prepare(attr.Sys)

@@ -247,8 +247,18 @@ func TestACommandDiesWithItsHost(t *testing.T) {
 	require.Eventually(t, func() bool { p, err := command.Process(); return err != nil || p.Exited }, time.Minute, time.Millisecond)
 }
 
-// listDescriptors prints a command's descriptors below 100.
-const listDescriptors = `i=0; while [ $i -lt 100 ]; do if [ -e /dev/fd/$i ]; then printf "$i "; fi; i=$((i+1)); done; echo`
+// listDescriptors prints a command's descriptors below 100, and the next ones after 300.
+const listDescriptors = `i=0; while [ $i -lt 310 ]; do if [ -e /dev/fd/$i ]; then printf "$i "; fi; i=$((i+1))
+	if [ $i = 100 ]; then i=300; fi; done; echo`
+
+// scanSoon makes the next start look for descriptors, which takes only a share of the time, and returns when it would
+// have looked.
+func scanSoon() (next time.Time) {
+	closedWhileStarting.mu.Lock()
+	defer closedWhileStarting.mu.Unlock()
+	next, closedWhileStarting.next = closedWhileStarting.next, time.Time{}
+	return next
+}
 
 func TestCommandsInheritNothing(t *testing.T) {
 	s := newSupervisor(t)
@@ -259,27 +269,45 @@ func TestCommandsInheritNothing(t *testing.T) {
 		defer tree.end()
 		return tree.word()
 	}
-	careless := func() int {
-		fd, err := syscall.Dup(0) // without close-on-exec, as from C code
+	careless := func(least int) int {
+		fd, err := unix.FcntlInt(0, unix.F_DUPFD, least) // without close-on-exec, as from C code
 		require.NoError(t, err)
+		t.Cleanup(func() { unix.Close(fd) })
 		return fd
 	}
-	first := careless()
-	defer syscall.Close(first)
+	low := careless(3)
+	scanSoon()
+	require.Equal(t, "0 1 2", list())
 	begun := time.Now()
+	high := careless(300)
+	scanSoon()
 	require.Equal(t, "0 1 2", list())
-	second := careless()
-	defer syscall.Close(second)
-	// Scans take only a share of the time. Under load, the next one may be far away.
 	took := time.Since(begun)
-	require.True(t, s.inherit.next.After(begun))
-	require.Less(t, s.inherit.next.Sub(begun), (scanShare+1)*took)
-	s.inherit.next = time.Now()
-	require.Equal(t, "0 1 2", list())
+	next := scanSoon()
+	require.True(t, next.After(begun))
+	require.Less(t, next.Sub(begun), (scanShare+1)*took)
 	file, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer file.Close()
 	require.Equal(t, "0 1 2 3", list(file))
+	require.True(t, inheritable(low) && inheritable(high), "the host's own children still inherit them")
+}
+
+// A file that gets the number of an inheritable one during a start stays close-on-exec.
+func TestAnotherFileStaysCloseOnExec(t *testing.T) {
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	defer write.Close()
+	fd, err := syscall.Dup(0)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	scanSoon()
+	require.NoError(t, closedWhileStarting.closeInChild(func() error {
+		require.False(t, inheritable(fd))
+		return unix.Dup3(int(write.Fd()), fd, unix.O_CLOEXEC)
+	}))
+	require.False(t, inheritable(fd))
 }
 
 // found maps the reason why a process belongs to the tree to a line that starts such a process and prints its ID.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
@@ -100,6 +101,57 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	m.alive++
 	m.reserved += t.store.room()
 	return nil, nil
+}
+
+// registerInRoom is register. If a quota is full, it releases ended attached terminals to make room.
+func (m *Manager) registerInRoom(t *Terminal, s settings) error {
+	for {
+		spare, err := m.register(t, s)
+		if len(spare) == 0 {
+			return err
+		}
+		for _, old := range spare {
+			m.beginRelease(old)
+		}
+		for _, old := range spare {
+			<-old.Released() // soon, because its command has ended
+		}
+	}
+}
+
+// spareLocked returns the attached terminals to release until nothing exceeds a quota: those that ended first, and no
+// more than needed. It returns nil if even all of them are too few. The excess may be negative.
+func (m *Manager) spareLocked(session SessionID, inSession, all, bytes int64) (spare []*Terminal) {
+	ended := make(map[*Terminal]time.Time)
+	for _, s := range m.sessions {
+		for _, t := range s.terminals {
+			if t.Attached() && t.State() == StateEnded {
+				ended[t] = t.Info().Ended
+			}
+		}
+	}
+	oldest := slices.SortedFunc(maps.Keys(ended), func(a, b *Terminal) int {
+		return cmp.Or(ended[a].Compare(ended[b]), cmp.Compare(a.number, b.number))
+	})
+	for _, helps := range []func(*Terminal) bool{
+		func(t *Terminal) bool { return inSession > 0 && t.SessionID() == session },
+		func(t *Terminal) bool { return all > 0 || bytes > 0 && t.store.room() > 0 },
+	} {
+		for _, t := range oldest {
+			if _, left := ended[t]; left && helps(t) {
+				delete(ended, t)
+				spare = append(spare, t)
+				all, bytes = all-1, bytes-t.store.room()
+				if t.SessionID() == session {
+					inSession--
+				}
+			}
+		}
+	}
+	if max(inSession, all, bytes) > 0 {
+		return nil
+	}
+	return spare
 }
 
 // terminalLocked returns a session's terminal, or nil.

@@ -85,7 +85,8 @@ func (m *Manager) attach(
 	kept, now := newByteStore(m.options.outputLimits(&s.commands, nil, 0)), time.Now()
 	owner.output = output.NewWriter(kept.Buffer)
 	t := &Terminal{
-		id: about.ID, request: CreateTerminalRequest{SessionID: session}, created: now,
+		id: about.ID, about: Subject{TerminalID: about.ID, SessionID: session, Attached: true},
+		request: CreateTerminalRequest{SessionID: session}, created: now,
 		shared: &m.shared, store: kept, backend: owner, owner: owner, state: StateRunning, startedAt: now,
 	}
 	t.started.Set()

@@ -29,8 +29,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return m.create(ctx, req.clone(), options, func(*Terminal) error { return nil })
 }
 
-// create is Create. It retains req, also its slices and its Meta. It passes the running terminal to adopt, and releases
-// it if adopt fails.
+// create is Create. It retains all of req, passes the running terminal to adopt, and releases it if adopt fails.
 func (m *Manager) create(
 	ctx context.Context, req CreateTerminalRequest, options *CommandOptions, adopt func(*Terminal) error,
 ) (*Terminal, error) {
@@ -111,9 +110,9 @@ type settings struct {
 	called   time.Time      // when the create was called
 	commands CommandOptions // merged from the levels so far
 	policy   Policy         // of all levels, or nil
-	roots    []string
-	head     int64        // bytes of the beginning that the request asks for
-	closed   *latch.Latch // of the session, or nil if it was not opened
+	roots    []string       // of the session, resolved; nil if all directories are allowed
+	head     int64          // bytes of the beginning that the request asks for
+	closed   *latch.Latch   // of the session, or nil if it was not opened
 }
 
 // done returns a channel closed with the session, or nil if the session was not opened.
@@ -331,6 +330,7 @@ func (m *Manager) run(
 	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, s.head)
 	t = &Terminal{
 		id:         id,
+		about:      allowed.decision.Subject,
 		request:    req,
 		created:    time.Now(),
 		escalation: lifeSteps(s.commands.escalation()),

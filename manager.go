@@ -62,7 +62,7 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// register adds an allowed or attached terminal. If a quota is full, it fails and returns those to release for room.
+// register adds an allowed or attached terminal. If the release of others makes room in a full quota, it returns those.
 func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +79,7 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	if s := m.sessions[t.SessionID()]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
-	quotas := [...]struct { // in which the release of ended terminals can make room; test others before
+	quotas := [...]struct { // in which releases can make room; other quotas are tested before, and are final
 		name          string
 		excess, limit int64
 	}{

@@ -68,7 +68,8 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 // for concurrent use by multiple goroutines, and its methods do not hold any locks while waiting.
 type Terminal struct {
 	id         TerminalID
-	number     int64 // in the order of registration
+	number     int64   // in the order of registration
+	about      Subject // of the create; the command and the PID are set later
 	request    CreateTerminalRequest
 	created    time.Time
 	escalation []life.Step
@@ -207,13 +208,12 @@ func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 }
 
 func (t *Terminal) subject() Subject {
+	s := t.about
 	t.mu.Lock()
 	c, b := t.command, t.backend
 	t.mu.Unlock()
-	return Subject{
-		TerminalID: t.id, SessionID: t.SessionID(), PID: b.PID(), Attached: t.Attached(), Meta: t.request.Meta,
-		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
-	}
+	s.PID, s.Path, s.Args, s.Dir, s.ShellLine = b.PID(), c.Path, c.Args, c.Dir, c.ShellLine
+	return s
 }
 
 // start starts the command. The terminal is registered already.

@@ -24,10 +24,10 @@ import (
 // A Dir is the absolute path of a directory that contains one file for each command. It implements acpterm.Journal. The
 // directory is created when needed, and is then only accessible to the host's user. Each file contains the arguments of
 // a command, but not its environment. All methods are safe for concurrent use, even by multiple processes, so a
-// directory may be shared by several managers and programs. A file belongs to the process, and remains until a release
-// (or kill, or timeout) has ended the tree: after a crash, also one during a release, Recover returns the remaining
-// terminals of all managers of the process. Errors returned by the methods come from package os, may wrap errors such
-// as syscall.ENOSPC, and include the name of the file.
+// directory may be shared by several managers and programs. A file belongs to the host process, and remains until a
+// release (or kill, or timeout) has ended the tree. Therefore, after a crash, also during a release, Recover returns
+// terminals of all managers of the process. If a command ends by itself, its file remains too. Errors returned by the
+// methods come from package os, may wrap errors such as syscall.ENOSPC, and include the name of the file.
 //
 // Each file is first written under a temporary name and then renamed, so a reader will see either the complete file or
 // no file at all, even if the host dies. The command's process is appended to the file later. Replacing the file at

@@ -79,7 +79,7 @@ func (m *Manager) register(t *Terminal, settings settings) (spare []*Terminal, e
 	if s := m.sessions[t.SessionID()]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
-	quotas := [...]struct { // in which releases can make room; other quotas are tested before, and are final
+	quotas := [...]struct { // in which releases can make room, as spareLocked takes them; test others above
 		name          string
 		excess, limit int64
 	}{

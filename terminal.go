@@ -69,7 +69,7 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 type Terminal struct {
 	id         TerminalID
 	number     int64   // in the order of registration
-	about      Subject // of the create; the command and the PID are set later
+	about      Subject // the command and the PID are set later
 	request    CreateTerminalRequest
 	created    time.Time
 	escalation []life.Step

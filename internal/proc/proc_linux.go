@@ -168,8 +168,7 @@ func (t *Tree) prepareWatch() {
 		t.readLeader() // distinguishes it from a later process with the same ID
 		return
 	}
-	unix.SetNonblock(t.pidfd, true) // makes NewFile put it into Go's poller
-	t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
+	t.poll = pollable(t.pidfd, "pidfd")
 }
 
 // StartCmd starts the caller's command in its own session, from the caller's thread. The Tree has no output. If the

@@ -67,9 +67,10 @@ func (p *pty) open(master int, size Size) (output *os.File, err error) {
 	return pollable(reading, "output"), nil
 }
 
-// pollable returns a file in Go's poller for the descriptor. Such a file supports deadlines.
+// pollable returns a file in Go's poller for a descriptor whose file has no other status flags. Such a file supports
+// deadlines.
 func pollable(fd int, name string) *os.File {
-	unix.SetNonblock(fd, true)
+	unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NONBLOCK) // SetNonblock would ask for the flags first
 	return os.NewFile(uintptr(fd), name)
 }
 

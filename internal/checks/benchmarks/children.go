@@ -1,6 +1,6 @@
 package main
 
-// The benchmarks start this program again as their commands and clients. The arguments select the child.
+// The benchmarks start this program again as their commands and clients.
 
 import (
 	"fmt"
@@ -11,62 +11,27 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
-// childMark, as the first argument, makes this program run one of the children.
-const childMark = "acpterm-benchmark-child"
-
-// child runs the child named by the arguments. It reports whether they name one.
-func child(args []string) bool {
-	if len(args) < 3 || args[1] != childMark {
-		return false
-	}
-	children := map[string]func(args []string) error{
+func children() map[string]func(args []string) error {
+	all := map[string]func(args []string) error{
 		"write":   write,
 		"grow":    grow,
 		"nothing": func([]string) error { return nil },
 		"client":  serveClient,
 	}
-	maps.Copy(children, linuxChildren())
-	err := fmt.Errorf("no such child")
-	if do, ok := children[args[2]]; ok {
-		err = do(args[3:])
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", strings.Join(args[1:], " "), err)
-		os.Exit(1)
-	}
-	return true
+	maps.Copy(all, linuxChildren())
+	return all
 }
 
-// command is a program and its arguments.
-type command struct {
-	path string
-	args []string
-}
-
-// self returns the command line of a child.
-func self(name string, args ...any) command {
-	path, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	c := command{path, []string{childMark, name}}
-	for _, arg := range args {
-		c.args = append(c.args, fmt.Sprint(arg))
-	}
-	return c
-}
-
-// system returns the command line of a system program.
-func system(name string, args ...string) command { return command{name, args} }
-
-// trueCommand returns a command that does nothing.
-func trueCommand() command {
+// trueCommand returns the line of a command that does nothing.
+func trueCommand() []string {
 	if runtime.GOOS == "windows" {
-		return self("nothing")
+		return bench.Self("nothing")
 	}
-	return system("true")
+	return []string{"true"}
 }
 
 // someOutput returns size bytes that look like the output of a test run, with colours, quotes, tabs and ticks.

@@ -106,17 +106,14 @@ func (f *followers) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	return followed{f.read.Swap(0), f.missed.Swap(0)}, nil
 }
 
-// missed returns the share of the output that the client's followers missed. written is the number of bytes that they
-// should have read since the last call.
-func (p *process) missed(written int64) (share float64, err error) {
+// haveFollowed fails unless the client's followers have read or missed as many bytes since the last call.
+func (p *process) haveFollowed(written int64) error {
 	var f followed
-	if err := p.call(methodFollowed, struct{}{}, &f); err != nil {
-		return 0, err
+	err := p.call(methodFollowed, struct{}{}, &f)
+	if err == nil && f.Read+f.Missed != written {
+		err = fmt.Errorf("the followers read %d bytes and missed %d, of %d", f.Read, f.Missed, written)
 	}
-	if f.Read+f.Missed != written {
-		return 0, fmt.Errorf("the follower read %d bytes and missed %d, of %d", f.Read, f.Missed, written)
-	}
-	return float64(f.Missed) / float64(written), nil
+	return err
 }
 
 // must returns value. It panics if err is not nil.

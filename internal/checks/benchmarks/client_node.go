@@ -12,12 +12,12 @@ import (
 
 // nodeCommand returns the command line of the Node client. If it cannot run, the error gives the reason. The error only
 // counts as a failure if the environment variable ACPTERM_REQUIRE_TYPESCRIPT is 1.
-func nodeCommand() (command, error) {
-	missing := func(what string) (command, error) {
+func nodeCommand() ([]string, error) {
+	missing := func(what string) ([]string, error) {
 		if os.Getenv("ACPTERM_REQUIRE_TYPESCRIPT") == "1" {
-			return command{}, errors.New(what)
+			return nil, errors.New(what)
 		}
-		return command{}, fmt.Errorf("%w: %s", errMissing, what)
+		return nil, fmt.Errorf("%w: %s", errMissing, what)
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -33,7 +33,7 @@ func nodeCommand() (command, error) {
 		if _, err := os.Stat(sdk); err != nil {
 			return missing("npm ci --prefix " + dir + " has not been run")
 		}
-		return system(node, script), nil
+		return []string{node, script}, nil
 	}
 	return missing("testdata/node is not here; run it in the repository's root")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 	"github.com/acpterm/acpterm/remote"
 	"github.com/acpterm/acpterm/view"
 )
@@ -59,8 +60,8 @@ func servePaged(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	}
 	server := v.Server()
 	go server.Serve(listener)
-	c := self("page", v.URL(listener.Addr()))
-	page := exec.Command(c.path, c.args...)
+	line := bench.Self("page", v.URL(listener.Addr()))
+	page := exec.Command(line[0], line[1:]...)
 	page.Stderr = os.Stderr
 	opened, err := page.StdoutPipe()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // session is the agent's session, and further are two more: by default, a session has at most 1,024 terminals.
@@ -33,14 +34,14 @@ const longestLine = 8 << 20
 
 // start starts a client. The client ends when its standard input is closed.
 func (s *stage) start(subject string) (*process, error) {
-	c := self("client", subject)
+	line := bench.Self("client", subject)
 	if subject == node {
 		var err error
-		if c, err = nodeCommand(); err != nil {
+		if line, err = nodeCommand(); err != nil {
 			return nil, err
 		}
 	}
-	cmd := exec.Command(c.path, c.args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -120,10 +121,10 @@ type terminal struct {
 }
 
 // create makes the client start a command.
-func (p *process) create(c command) (terminal, error) { return p.createIn(session, c) }
+func (p *process) create(line ...string) (terminal, error) { return p.createIn(session, line) }
 
-func (p *process) createIn(session string, c command) (terminal, error) {
-	t, params := terminal{SessionID: session}, createParams(c)
+func (p *process) createIn(session string, line []string) (terminal, error) {
+	t, params := terminal{SessionID: session}, createParams(line)
 	params["sessionId"] = session
 	err := p.call(acpterm.MethodCreate, params, &t)
 	return t, err
@@ -132,8 +133,8 @@ func (p *process) createIn(session string, c command) (terminal, error) {
 // outputLimit is the number of output bytes that each client is asked to keep for a command.
 const outputLimit = 1 << 20
 
-func createParams(c command) map[string]any {
-	return map[string]any{"sessionId": session, "command": c.path, "args": c.args, "outputByteLimit": outputLimit}
+func createParams(line []string) map[string]any {
+	return map[string]any{"sessionId": session, "command": line[0], "args": line[1:], "outputByteLimit": outputLimit}
 }
 
 // exited fails unless the result of a wait has exit code 0.
@@ -170,8 +171,8 @@ func (p *process) output(t terminal) (text string, truncated bool, err error) {
 func (p *process) release(t terminal) error { return p.call(acpterm.MethodRelease, t, new(struct{})) }
 
 // runMany makes a client run a command several times, from create to release. At most atOnce commands run concurrently.
-func (p *process) runMany(c command, times, atOnce int) error {
-	m := many{process: p, command: c, left: times, awaited: make(map[int]func(json.RawMessage) error)}
+func (p *process) runMany(line []string, times, atOnce int) error {
+	m := many{process: p, line: line, left: times, awaited: make(map[int]func(json.RawMessage) error)}
 	for range min(atOnce, times) {
 		if err := m.begin(); err != nil {
 			return err
@@ -206,7 +207,7 @@ func (m *many) answers() error {
 // many is a set of running and pending commands.
 type many struct {
 	*process
-	command command
+	line    []string
 	left    int
 	awaited map[int]func(result json.RawMessage) error // handlers of the answers, by request id
 }
@@ -221,7 +222,7 @@ func (m *many) send(method string, params any, then func(json.RawMessage) error)
 // begin starts a command. When it is released, the next one starts.
 func (m *many) begin() error {
 	m.left--
-	return m.send(acpterm.MethodCreate, createParams(m.command), func(result json.RawMessage) error {
+	return m.send(acpterm.MethodCreate, createParams(m.line), func(result json.RawMessage) error {
 		t := terminal{SessionID: session}
 		if err := json.Unmarshal(result, &t); err != nil {
 			return err

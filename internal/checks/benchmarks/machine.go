@@ -27,10 +27,3 @@ func describeMachine() string {
 		cmp.Or(strings.TrimSpace(string(kernel)), unknown), runtime.Version(),
 		cmp.Or(strings.TrimSpace(string(version)), unknown))
 }
-
-// load returns the load average of the last minute, in processes.
-func load() string {
-	average, _ := os.ReadFile("/proc/loadavg")
-	first, _, _ := strings.Cut(string(average), " ")
-	return cmp.Or(first, "unknown")
-}

@@ -1,93 +1,54 @@
-// Benchmarks compares acpterm with alternatives for clients that run commands for an agent. It prints a Markdown table,
-// and exits with status 1 if acpterm misses a target in the table:
+// Benchmarks compares acpterm with alternatives for clients that run commands for an agent. It prints a Markdown table:
 //
-//	go run ./internal/checks/benchmarks [-quick] [-rounds N] [-only REGEXP]
+//	go run ./internal/checks/benchmarks [-quick] [-only REGEXP]
 //
 // Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
-// machine drifts. Therefore, every client has a turn in each round of a row, a number is the median of all rounds (or
-// their sum, for counts), and a target compares numbers of the same run.
+// machine drifts. Therefore, every client has a turn in each round of a row, and a number is the median of all rounds
+// (or their sum, for counts).
 //
 // The rows are in row_*.go, the clients in client_*.go.
 package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"regexp"
 	"slices"
-	"syscall"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 func main() {
-	if child(os.Args) {
-		return
-	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "benchmarks:", err)
-		os.Exit(1)
-	}
-}
-
-// ignoreNoSignals catches the signals that a shell makes its background jobs ignore, so that the clients do not ignore
-// them. acpterm makes commands not ignore them either, at a cost for each start.
-func ignoreNoSignals() {
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if signal.Ignored(sig) {
-			signal.Notify(make(chan os.Signal, 1), sig)
-		}
+	if !bench.Child(children()) {
+		bench.Main(usage, run)
 	}
 }
 
 const usage = `usage: benchmarks [FLAG...]
 
-Measures acpterm beside other clients, prints a table, and exits with 1 if acpterm misses a target.
+Measures acpterm beside other clients, prints a table, and exits with 1 if one of them does something wrong.
 
   benchmarks -quick
-  benchmarks -only 'wait' -rounds 5
+  benchmarks -only 'wait'
   benchmarks -only 'output'
 
 `
 
-func run() error {
+func run(quick bench.Quick, only *regexp.Regexp) error {
 	keepDescriptors()
-	ignoreNoSignals()
-	var s settings
-	flag.BoolVar(&s.quick, "quick", false, "measure for a moment; a missed target is not a failure")
-	flag.IntVar(&s.rounds, "rounds", 0, "the number of `rounds` of each row (default: chosen by the row)")
-	only := flag.String("only", "", "measure only rows whose names match this regular `expression`")
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage)
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
-	}
-	onlyRows, err := regexp.Compile(*only)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s\nload: %s\n", describeMachine(), load())
+	fmt.Printf("%s\nload: %s\n", describeMachine(), bench.Load())
 	var errs []error
 	var columns []string
-	missed := 0
-	for _, r := range slices.DeleteFunc(rows(), func(r row) bool { return !onlyRows.MatchString(r.name) }) {
+	for _, r := range slices.DeleteFunc(rows(), func(r row) bool { return !only.MatchString(r.name) }) {
 		if !slices.Equal(columns, r.columns()) {
 			columns = r.columns()
 			fmt.Print(tableHead(columns))
 		}
-		result := r.measure(s)
+		result := r.measure(quick)
 		fmt.Print(result.markdown())
 		errs = append(errs, result.failure())
-		missed += result.missed()
 	}
-	fmt.Printf("\nload: %s\n", load())
-	if missed > 0 && !s.quick {
-		errs = append(errs, fmt.Errorf("%d targets are missed", missed))
-	}
+	fmt.Printf("\nload: %s\n", bench.Load())
 	return errors.Join(errs...)
 }
 

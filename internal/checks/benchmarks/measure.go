@@ -4,7 +4,6 @@ package main
 // meaning.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // The names of the subjects in the table.
@@ -40,27 +41,11 @@ func peers() []string { return []string{naive, goSDK, node} }
 // subjects returns acpterm and its peers.
 func subjects() []string { return append([]string{bare, full}, peers()...) }
 
-// settings apply to all rows. The zero value measures everything.
-type settings struct {
-	quick  bool
-	rounds int // or 0 for the row's own number
-}
-
-// amount is the size of a measurement in a full run and in a quick run.
-type amount struct{ full, quick int }
-
-func (s settings) of(a amount) int {
-	if s.quick {
-		return a.quick
-	}
-	return a.full
-}
-
 // row is a measurement of several subjects.
 type row struct {
 	name     string   // in the table, and for -only
 	subjects []string // or nil for acpterm and its peers
-	rounds   amount
+	rounds   int      // of a full run; a quick run has one
 	metrics  []metric
 	// open prepares a subject and returns its turn. For everything that it opens, it registers a closer with s.after.
 	open func(s *stage, subject string) (turn, error)
@@ -71,7 +56,7 @@ type turn func(f findings) error
 
 // stage is the state of a subject in one row.
 type stage struct {
-	settings
+	bench.Quick
 	closers []func() error
 }
 
@@ -100,12 +85,10 @@ func (r row) columns() []string {
 
 // metric is a number measured by a row. It is a line in the table.
 type metric struct {
-	name   string
-	unit   unit
-	total  bool // the sum of the numbers of a run counts, and not their median
-	target target
-	slack  float64 // an insignificant difference
-	free   bool    // the full configuration may exceed the bare one
+	name  string
+	unit  unit
+	more  bool // a larger number is better
+	total bool // the sum of the numbers of a run counts, and not their median
 }
 
 func median(all []float64) float64 {
@@ -163,12 +146,12 @@ func (r result) number(m metric, subject string) float64 {
 
 // measure lets the subjects take turns, in a different order in each round. A failed subject does not get further
 // turns.
-func (r row) measure(s settings) result {
+func (r row) measure(quick bench.Quick) result {
 	res := result{row: r, found: make(map[string]findings), errs: make(map[string]error)}
 	names := r.columns()
 	turns := make(map[string]turn)
 	for _, name := range names {
-		st := &stage{settings: s}
+		st := &stage{Quick: quick}
 		defer func() {
 			if err := st.close(); err != nil && res.errs[name] == nil {
 				res.errs[name] = err
@@ -177,7 +160,7 @@ func (r row) measure(s settings) result {
 		turns[name], res.errs[name] = r.open(st, name)
 		res.found[name] = make(findings)
 	}
-	for range cmp.Or(s.rounds, s.of(r.rounds)) {
+	for range quick.Of(r.rounds, 1) {
 		for _, i := range rand.Perm(len(names)) {
 			if name := names[i]; res.errs[name] == nil {
 				runtime.GC() // so that a turn does not pay for the garbage of another

@@ -7,15 +7,15 @@ import "time"
 // running measures commands, at most atOnce concurrently.
 func running(name string, atOnce int) row {
 	return row{
-		name: name, rounds: amount{40, 1},
+		name: name, rounds: 40,
 		metrics: []metric{
-			{name: "commands", unit: perSecond, target: target{compare: atLeast, limit: 1, against: bestPeer}},
-			{name: "client's CPU for each", unit: seconds, target: target{compare: atMost, limit: 1, against: bestPeer}},
+			{name: "commands", unit: perSecond, more: true},
+			{name: "client's CPU for each", unit: seconds},
 		},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)
 			return func(f findings) error {
-				times := s.of(amount{64, 16})
+				times := s.Of(64, 16)
 				cpu, ok := cpuOf(p.pid)
 				began := time.Now()
 				if err := p.runMany(trueCommand(), times, atOnce); err != nil {

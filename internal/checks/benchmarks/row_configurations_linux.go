@@ -18,16 +18,11 @@ import (
 func configurationRows() []row {
 	columns := []string{bare, followedByTen, displayed, paged, onPTY, ofTheAgent, remotely}
 	commands := running("`true`, one by one, in other configurations", 1)
-	writes := writing("64 KiB writes in other configurations", amount{128 << 20, 8 << 20}, 64<<10,
-		metric{name: "throughput", unit: bytesPerSecond},
-		metric{name: "client's CPU", unit: secondsPerGiB, target: target{compare: atMost, limit: 2, of: followedByTen}})
-	for i := range commands.metrics {
-		commands.metrics[i].target = target{}
-	}
+	writes := writing("64 KiB writes in other configurations", 128<<20, 64<<10)
 	open := writes.open
 	writes.open = func(s *stage, subject string) (turn, error) {
 		if subject == ofTheAgent {
-			return s.sendOutput(int64(s.of(amount{128 << 20, 8 << 20})))
+			return s.sendOutput(int64(s.Of(128<<20, 8<<20)))
 		}
 		return open(s, subject)
 	}
@@ -39,7 +34,7 @@ func configurationRows() []row {
 		return openCommands(s, subject)
 	}
 	commands.subjects, writes.subjects = columns, columns
-	commands.rounds, writes.rounds = amount{20, 1}, amount{10, 1}
+	commands.rounds, writes.rounds = 20, 10
 	return []row{commands, writes}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // stamp: prints the current time and exits
@@ -19,7 +20,7 @@ func stamp([]string) error {
 
 // latency runs the command stamp and returns the time from its exit to the reply.
 func (p *process) latency() (time.Duration, error) {
-	t, err := p.create(self("stamp"))
+	t, err := p.create(bench.Self("stamp")...)
 	if err != nil {
 		return 0, err
 	}
@@ -48,12 +49,12 @@ func (p *process) latency() (time.Duration, error) {
 
 func exitRows() []row {
 	return []row{{
-		name: "exit to the wait's reply", rounds: amount{40, 1},
-		metrics: []metric{{name: "latency", unit: seconds, target: target{compare: atMost, limit: 1, against: bestPeer}}},
+		name: "exit to the wait's reply", rounds: 40,
+		metrics: []metric{{name: "latency", unit: seconds}},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)
 			return func(f findings) error {
-				for range s.of(amount{10, 2}) {
+				for range s.Of(10, 2) {
 					took, err := p.latency()
 					if err != nil {
 						return err

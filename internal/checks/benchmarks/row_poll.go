@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // polling measures answers of 1 MiB. more is the number of new bytes in each.
 func polling(name string, more int) row {
 	const metricName = "round trip"
 	return row{
-		name: name, rounds: amount{20, 1},
-		metrics: []metric{{name: metricName, unit: seconds, target: target{compare: atMost, limit: 0.1, against: naive}}},
+		name: name, rounds: 20,
+		metrics: []metric{{name: metricName, unit: seconds}},
 		open: func(s *stage, subject string) (turn, error) {
 			p, err := s.start(subject)
 			if err != nil {
@@ -25,7 +26,7 @@ func polling(name string, more int) row {
 			}
 			g, err := s.startGrowing(p, more)
 			return func(f findings) error {
-				for n := 0; n < s.of(amount{10, 2}); {
+				for n := 0; n < s.Of(10, 2); {
 					if err := g.grow(); err != nil {
 						return err
 					}
@@ -63,7 +64,7 @@ func (s *stage) startGrowing(p *process, more int) (*growing, error) {
 	}
 	defer listener.Close()
 	g := &growing{process: p, more: more, text: someOutput(outputLimit), pause: time.Millisecond}
-	if g.terminal, err = p.create(self("grow", listener.Addr(), outputLimit, more)); err != nil {
+	if g.terminal, err = p.create(bench.Self("grow", listener.Addr(), outputLimit, more)...); err != nil {
 		return nil, err
 	}
 	if g.conn, err = listener.Accept(); err != nil {

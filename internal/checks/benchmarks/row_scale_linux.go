@@ -13,10 +13,10 @@ func scaleRows() (rows []row) {
 	operations := []string{"create", "output", "kill", "release"}
 	for _, n := range []int{1, 100, 1000, 5000} {
 		r := row{
-			name: fmt.Sprintf("beside %d idle terminals", n), rounds: amount{3, 1},
+			name: fmt.Sprintf("beside %d idle terminals", n), rounds: 3,
 			subjects: []string{large, naive},
 			open: inNewClient(func(s *stage, p *process, f findings) error {
-				idle, err := p.sleepers(session, s.of(amount{n, min(n, 50)}))
+				idle, err := p.sleepers(session, s.Of(n, min(n, 50)))
 				for i := 0; err == nil && i < 20; i++ {
 					err = p.operations(f)
 				}
@@ -36,7 +36,7 @@ func (p *process) operations(f findings) error {
 	var t terminal
 	return errors.Join(
 		f.timed("create", func() (err error) {
-			t, err = p.create(system("sleep", "300"))
+			t, err = p.create("sleep", "300")
 			return err
 		}),
 		f.timed("output", func() error {

@@ -6,19 +6,24 @@ import (
 	"bytes"
 	"errors"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // writing measures commands that write total bytes, chunk bytes at a time.
-func writing(name string, total amount, chunk int, metrics ...metric) row {
-	metrics = append(metrics, metric{name: "missed by the follower", unit: percent})
+func writing(name string, total, chunk int) row {
+	metrics := []metric{
+		{name: "throughput", unit: bytesPerSecond, more: true},
+		{name: "client's CPU", unit: secondsPerGiB},
+	}
 	text := kept(bytes.Repeat(someOutput(chunk), outputLimit/chunk+1))
-	return row{name: name, rounds: amount{20, 1}, metrics: metrics, open: func(s *stage, subject string) (turn, error) {
+	return row{name: name, rounds: 20, metrics: metrics, open: func(s *stage, subject string) (turn, error) {
 		p, err := s.start(subject)
-		written := int64(s.of(total))
+		written := int64(s.Of(total, total/8))
 		return func(f findings) error {
 			cpu, ok := cpuOf(p.pid)
 			began := time.Now()
-			t, err := p.create(self("write", written, chunk))
+			t, err := p.create(bench.Self("write", written, chunk)...)
 			if err != nil {
 				return err
 			}
@@ -30,11 +35,9 @@ func writing(name string, total amount, chunk int, metrics ...metric) row {
 				f.add("client's CPU", (after-cpu).Seconds()*(1<<30)/float64(written))
 			}
 			if n := followersOf(subject); n > 0 {
-				share, err := p.missed(written * n)
-				if err != nil {
+				if err := p.haveFollowed(written * n); err != nil {
 					return err
 				}
-				f.add("missed by the follower", share)
 			}
 			if subject != onPTY { // its lines end differently
 				err = p.expect(t, text, true)
@@ -60,13 +63,5 @@ func (p *process) expect(t terminal, text string, truncated bool) error {
 }
 
 func writeRows() []row {
-	return []row{
-		writing("64 KiB writes", amount{256 << 20, 8 << 20}, 64<<10,
-			metric{name: "throughput", unit: bytesPerSecond, free: true,
-				target: target{compare: atLeast, limit: 5, against: naive}},
-			metric{name: "client's CPU", unit: secondsPerGiB}),
-		writing("64 B writes", amount{16 << 20, 2 << 20}, 64,
-			metric{name: "throughput", unit: bytesPerSecond, target: target{compare: atLeast, limit: 1.2, against: naive}},
-			metric{name: "client's CPU", unit: secondsPerGiB, target: target{compare: atMost, limit: 1. / 3, against: naive}}),
-	}
+	return []row{writing("64 KiB writes", 256<<20, 64<<10), writing("64 B writes", 16<<20, 64)}
 }

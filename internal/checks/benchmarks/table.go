@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 func tableHead(subjects []string) string {
-	return fmt.Sprintf("\n| what | %s | target | met |\n|---|%s---|---|\n", strings.Join(subjects, " | "),
+	return fmt.Sprintf("\n| what | %s | %s / best peer |\n|---|%s---|\n", strings.Join(subjects, " | "), subjects[0],
 		strings.Repeat("---|", len(subjects)))
 }
 
@@ -33,7 +35,6 @@ func bytesPerSecond(v float64) string { return fmt.Sprintf("%.0f MB/s", v/1e6) }
 func perSecond(v float64) string      { return fmt.Sprintf("%.0f /s", v) }
 func secondsPerGiB(v float64) string  { return seconds(v) + "/GiB" }
 func count(v float64) string          { return fmt.Sprintf("%.0f", v) }
-func percent(v float64) string        { return fmt.Sprintf("%.1f %%", v*100) }
 
 // markdown returns a line for each metric.
 func (r result) markdown() string {
@@ -43,16 +44,24 @@ func (r result) markdown() string {
 		for _, name := range r.row.columns() {
 			fmt.Fprintf(&b, " %s |", r.cell(m, name))
 		}
-		met := ""
-		if m.target.compare != noComparison {
-			met = r.judge(m).text(m.target)
-			if r.hasFull(m) {
-				met += "; " + r.judgeFull(m).text(target{against: bare})
-			}
-		}
-		fmt.Fprintf(&b, " %s | %s |\n", m.targetText(), met)
+		fmt.Fprintf(&b, " %s |\n", r.ratio(m))
 	}
 	return b.String()
+}
+
+// ratio returns the first subject's number, divided by the best one of the peers.
+func (r result) ratio(m metric) string {
+	best := math.NaN()
+	for _, peer := range peers() {
+		if v := r.number(m, peer); math.IsNaN(best) || m.more && v > best || !m.more && v < best {
+			best = v
+		}
+	}
+	ratio := r.number(m, r.row.columns()[0]) / best
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 // cell returns a subject's value of a metric, or its error.
@@ -60,7 +69,7 @@ func (r result) cell(m metric, name string) string {
 	if err := r.errs[name]; errors.Is(err, errMissing) {
 		return err.Error()
 	} else if err != nil {
-		return "FAILED: " + strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error())
+		return "FAILED: " + bench.Cell(err.Error())
 	}
 	v := r.number(m, name)
 	if math.IsNaN(v) {

@@ -37,7 +37,6 @@ var promised = map[string]string{
 	"SIGKILL to the server: survivors of 6":                     "^[0-6]; with `-journal` 0 after the next start$",
 	"50 commands of 0.2 s at once":                              `^\S+ m?s, no errors$`,
 	"memory: idle; after 5 MB; after 100 MB; the most":          `^([0-9.]+ MB(; |$)){4}`,
-	"latency of `true`, one by one: median; 95 %":               `^\S+ .s; \S+ .?s$`,
 }
 
 func TestRows(t *testing.T) {

@@ -1,6 +1,6 @@
 package main
 
-// Load: many commands at once, memory, latency.
+// Load: many commands at once, memory.
 
 import (
 	"context"
@@ -16,7 +16,6 @@ func loadRows() []row {
 	return []row{
 		{"50 commands of 0.2 s at once", manyAtOnce},
 		{"memory: idle; after 5 MB; after 100 MB; the most", memoryUse},
-		{"latency of `true`, one by one: median; 95 %", latency},
 	}
 }
 
@@ -50,7 +49,7 @@ func manyAtOnce(c *cellOf) (string, error) {
 	return round(took) + ", no errors", nil
 }
 
-// answerLimit is how long the server may take for each part of memoryUse, and for all calls of latency.
+// answerLimit is how long the server may take for each part of memoryUse.
 const answerLimit = time.Minute
 
 func memoryUse(c *cellOf) (string, error) {
@@ -80,29 +79,4 @@ func memoryUse(c *cellOf) (string, error) {
 		texts = append(texts, size(now)+note)
 	}
 	return strings.Join(append(texts, size(most)), "; "), nil
-}
-
-func latency(c *cellOf) (string, error) {
-	r, err := c.open()
-	if err != nil {
-		return "", err
-	}
-	var times []time.Duration
-	limit := time.Now().Add(answerLimit)
-	for n := 0; n < c.of(220, 12) && (len(times) == 0 || time.Now().Before(limit)); n++ {
-		began := time.Now()
-		if _, err := r.run(c, "true"); err != nil {
-			return "", err
-		}
-		if n >= 20 || c.quick { // the first ones also load code
-			times = append(times, time.Since(began))
-		}
-	}
-	return round(part(times, 0.5)) + "; " + round(part(times, 0.95)), nil
-}
-
-// part returns the time within which a part of the calls returned.
-func part(times []time.Duration, share float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }

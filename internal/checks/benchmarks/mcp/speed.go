@@ -61,6 +61,12 @@ func (s speed) String() string {
 	return fmt.Sprintf("%.0f /s | %s | %s", perSecond, round(part(s.times, 0.5)), round(part(s.times, 0.99)))
 }
 
+// part returns the time within which a part of the calls returned.
+func part(times []time.Duration, share float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
+}
+
 // turn opens a door for some calls. A session's terminals are limited, so the calls of a turn are, too.
 func (d door) turn(ctx context.Context, s settings, alone, together *speed) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)

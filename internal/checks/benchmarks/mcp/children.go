@@ -1,53 +1,31 @@
 package main
 
-// This program starts itself again as a command of the servers, and as a server of the second table. The arguments
-// select the child.
+// This program starts itself again as a command of the servers, and as a server of the second table.
 
 import (
 	"bufio"
 	"fmt"
-	"maps"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
-// childMark, as the first argument, makes this program run one of the children.
-const childMark = "acpterm-benchmark-mcp-child"
-
-// child runs the child named by the arguments. It reports whether they name one.
-func child(args []string) bool {
-	if len(args) < 3 || args[1] != childMark {
-		return false
+func children() map[string]func(args []string) error {
+	return map[string]func(args []string) error{
+		"write": write, "log": writeLog,
+		"serve-acp": serveACP, "serve-mcp": serveMCP, "serve-http": serveHTTP,
 	}
-	children := map[string]func(args []string) error{"write": write, "log": writeLog}
-	maps.Copy(children, doorChildren())
-	err := fmt.Errorf("no such child")
-	if do, ok := children[args[2]]; ok {
-		err = do(args[3:])
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", strings.Join(args[1:], " "), err)
-		os.Exit(1)
-	}
-	return true
 }
 
 // self returns the shell line of a child.
 func self(name string, args ...any) string {
-	line := strings.Join([]string{quoted(executable()), childMark, name}, " ")
-	for _, arg := range args {
-		line += " " + quoted(fmt.Sprint(arg))
+	line := bench.Self(name, args...)
+	for i, word := range line {
+		line[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return line
-}
-
-func executable() string {
-	path, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	return path
+	return strings.Join(line, " ")
 }
 
 // lineSize is the length of each line of the child write, in bytes.

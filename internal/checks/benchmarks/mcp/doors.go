@@ -21,6 +21,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 	"github.com/acpterm/acpterm/mcpserver"
 )
 
@@ -36,10 +37,6 @@ func doors(servers []server) []door {
 		all = append(all, door{s.name + ", stdio", s.open})
 	}
 	return all
-}
-
-func doorChildren() map[string]func([]string) error {
-	return map[string]func([]string) error{"serve-acp": serveACP, "serve-mcp": serveMCP, "serve-http": serveHTTP}
 }
 
 // newManager returns the Manager of all doors, except for acpterm-mcp, which has policies, too.
@@ -95,7 +92,8 @@ func stdioACP() (io.ReadWriteCloser, func() error, error) {
 }
 
 func childCommand(name string) *exec.Cmd {
-	cmd := exec.Command(executable(), childMark, name)
+	line := bench.Self(name)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr = os.Stderr
 	return cmd
 }

@@ -13,27 +13,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 func main() {
-	if child(os.Args) {
-		return
-	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "mcp:", err)
-		os.Exit(1)
+	if !bench.Child(children()) {
+		bench.Main(usage, run)
 	}
 }
 
@@ -47,26 +40,10 @@ Compares acpterm-mcp with other MCP servers, and MCP with terminal/*, and prints
 
 `
 
-func run() error {
-	var s settings
-	flag.BoolVar(&s.quick, "quick", false, "measure for a moment, with less output and fewer calls")
-	only := flag.String("only", "", "measure only rows and tables whose names match this regular `expression`")
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage)
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
-	}
-	onlyRows, err := regexp.Compile(*only)
-	if err != nil {
-		return err
-	}
+func run(quick bench.Quick, only *regexp.Regexp) error {
 	if runtime.GOOS != "linux" {
 		return errors.ErrUnsupported
 	}
-	ignoreNoSignals()
 	built, remove, err := build()
 	if err != nil {
 		return err
@@ -79,27 +56,17 @@ func run() error {
 		}
 		return s.missing != nil
 	})
-	fmt.Printf("load: %s\n", load())
-	errs := []error{behaviours(ctx, s, servers, onlyRows)}
-	if onlyRows.MatchString(speedName) {
-		errs = append(errs, speeds(ctx, s, doors(servers)))
+	fmt.Printf("load: %s\n", bench.Load())
+	errs := []error{behaviours(ctx, quick, servers, only)}
+	if only.MatchString(speedName) {
+		errs = append(errs, speeds(ctx, quick, doors(servers)))
 	}
-	fmt.Printf("\nload: %s\n", load())
+	fmt.Printf("\nload: %s\n", bench.Load())
 	return errors.Join(errs...)
 }
 
-// ignoreNoSignals catches the signals that a shell makes its background jobs ignore, so that the servers do not ignore
-// them. acpterm makes commands not ignore them either, at a cost for each start.
-func ignoreNoSignals() {
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if signal.Ignored(sig) {
-			signal.Notify(make(chan os.Signal, 1), sig)
-		}
-	}
-}
-
 // behaviours prints the first table.
-func behaviours(ctx context.Context, s settings, servers []server, only *regexp.Regexp) error {
+func behaviours(ctx context.Context, quick bench.Quick, servers []server, only *regexp.Regexp) error {
 	chosen := slices.DeleteFunc(rows(), func(r row) bool { return !only.MatchString(r.name) })
 	if len(chosen) == 0 {
 		return nil
@@ -113,24 +80,14 @@ func behaviours(ctx context.Context, s settings, servers []server, only *regexp.
 	for _, r := range chosen {
 		fmt.Printf("| %s |", r.name)
 		for _, server := range servers {
-			text, err := r.of(ctx, s, server)
+			text, err := r.of(ctx, quick, server)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %s: %w", r.name, server.name, err))
 				text = "FAILED: " + err.Error()
 			}
-			fmt.Printf(" %s |", cell(text))
+			fmt.Printf(" %s |", bench.Cell(text))
 		}
 		fmt.Println()
 	}
 	return errors.Join(errs...)
-}
-
-// cell makes a text fit into a cell of a table.
-func cell(text string) string { return strings.NewReplacer("\n", " ", "|", "/").Replace(text) }
-
-// load returns the load average of the last minute, in processes.
-func load() string {
-	average, _ := os.ReadFile("/proc/loadavg")
-	first, _, _ := strings.Cut(string(average), " ")
-	return cmp.Or(first, "unknown")
 }

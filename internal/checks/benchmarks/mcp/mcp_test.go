@@ -14,11 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
-	if !child(os.Args) {
+	if !bench.Child(children()) {
 		racetest.Main(m)
 	}
 }
@@ -54,7 +55,7 @@ func TestRows(t *testing.T) {
 					if s.name == acptermName {
 						t.Parallel()
 					}
-					text, err := r.of(t.Context(), settings{quick: true}, s)
+					text, err := r.of(t.Context(), true, s)
 					require.NoError(t, err)
 					t.Log(text)
 					if s.name == acptermName {
@@ -80,7 +81,7 @@ func TestDoors(t *testing.T) {
 func oneTurn(t *testing.T, d door) {
 	t.Helper()
 	var alone, together speed
-	require.NoError(t, d.turn(t.Context(), settings{quick: true}, &alone, &together))
+	require.NoError(t, d.turn(t.Context(), true, &alone, &together))
 	require.Regexp(t, regexp.MustCompile(`^\d+ /s \| \S+ .?s \| \S+ .?s$`), alone.String())
 	require.Len(t, together.times, 32)
 }
@@ -95,7 +96,7 @@ func TestMarkedProcessesAreKilled(t *testing.T) {
 		mark = c.mark
 		_, err := c.killed()
 		return "", err
-	}}.of(t.Context(), settings{}, acptermServer(built))
+	}}.of(t.Context(), false, acptermServer(built))
 	require.NoError(t, err)
 	require.Empty(t, withMark(mark))
 }

@@ -10,20 +10,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
-
-// settings apply to all rows. The zero value measures everything.
-type settings struct{ quick bool }
-
-// of returns the size of a measurement.
-func (s settings) of(full, quick int) int {
-	if s.quick {
-		return quick
-	}
-	return full
-}
 
 // row is a behaviour to compare.
 type row struct {
@@ -36,7 +26,7 @@ func rows() []row { return slices.Concat(outputRows(), endRows(), loadRows()) }
 // cellOf is the state of the measurement of a row for one server.
 type cellOf struct {
 	context.Context
-	settings
+	bench.Quick
 	server server
 	dir    string // temporary: the server's home and its working directory
 	mark   string // in the commands of this cell and in their environment
@@ -47,7 +37,7 @@ type cellOf struct {
 const callLimit = 4 * time.Minute
 
 // of returns the text of a cell.
-func (r row) of(ctx context.Context, s settings, server server) (text string, err error) {
+func (r row) of(ctx context.Context, quick bench.Quick, server server) (text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "acpterm-benchmark-")
@@ -55,7 +45,7 @@ func (r row) of(ctx context.Context, s settings, server server) (text string, er
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	c := &cellOf{Context: ctx, settings: s, server: server, dir: dir, mark: "ACPTERM_MARK_" + rand.Text()}
+	c := &cellOf{Context: ctx, Quick: quick, server: server, dir: dir, mark: "ACPTERM_MARK_" + rand.Text()}
 	defer func() { err = errors.Join(err, c.close()) }()
 	text, err = r.measure(c)
 	if errors.Is(err, errNoTool) {
@@ -141,6 +131,3 @@ func size(n int) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
 }
-
-// quoted quotes an argument for a shell line.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

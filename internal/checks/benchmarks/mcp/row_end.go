@@ -27,7 +27,7 @@ func backgroundChild(c *cellOf) (string, error) {
 		return "", err
 	}
 	began := time.Now()
-	a, err := r.run(c, c.marked(fmt.Sprintf("sleep %d & echo finished", c.of(5, 20))))
+	a, err := r.run(c, c.marked(fmt.Sprintf("sleep %d & echo finished", c.Of(5, 20))))
 	took := time.Since(began)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func (c *cellOf) treeRuns() error {
 }
 
 // settle returns how long processes may take to end after a call has returned.
-func (c *cellOf) settle() time.Duration { return time.Duration(c.of(3000, 1500)) * time.Millisecond }
+func (c *cellOf) settle() time.Duration { return time.Duration(c.Of(3000, 1500)) * time.Millisecond }
 
 func killTree(c *cellOf) (string, error) {
 	r, err := c.open()

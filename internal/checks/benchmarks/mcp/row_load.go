@@ -59,7 +59,7 @@ func memoryUse(c *cellOf) (string, error) {
 	}
 	texts := make([]string, 0, 4)
 	most := 0
-	for _, bytes := range []int{0, 5 << 20, c.of(100<<20, 10<<20)} {
+	for _, bytes := range []int{0, 5 << 20, c.Of(100<<20, 10<<20)} {
 		note := ""
 		if bytes > 0 {
 			ctx, cancel := context.WithTimeout(c, answerLimit)

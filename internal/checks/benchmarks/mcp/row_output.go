@@ -66,7 +66,7 @@ func (w written) share(text string) string {
 	}
 }
 
-func (c *cellOf) longLines() int { return c.of(5<<20, 5<<18) / lineSize }
+func (c *cellOf) longLines() int { return c.Of(5<<20, 5<<18) / lineSize }
 
 func longAnswer(c *cellOf) (string, error) {
 	w, err := c.writeLong(c.longLines())
@@ -122,7 +122,7 @@ func splitCharacters(c *cellOf) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	times := c.of(20, 3)
+	times := c.Of(20, 3)
 	const line = `n=0; while [ $n -lt %d ]; do printf '\303'; sleep 0.05; printf '\251'; sleep 0.05; n=$((n+1)); done`
 	a, err := r.run(c, c.marked(fmt.Sprintf(line, times)))
 	if err != nil {
@@ -143,7 +143,7 @@ func longLog(c *cellOf) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a, err := r.run(c, c.marked(self("log", c.of(5000, 500))))
+	a, err := r.run(c, c.marked(self("log", c.Of(5000, 500))))
 	if err != nil {
 		return "", err
 	}

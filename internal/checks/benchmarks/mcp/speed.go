@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 const (
@@ -33,13 +35,13 @@ type speed struct {
 }
 
 // speeds lets all doors take turns, in another order in each round, and prints the table.
-func speeds(ctx context.Context, s settings, doors []door) error {
+func speeds(ctx context.Context, quick bench.Quick, doors []door) error {
 	alone, together := make([]speed, len(doors)), make([]speed, len(doors))
 	failed := make([]error, len(doors))
-	for range s.of(5, 1) {
+	for range quick.Of(5, 1) {
 		for _, n := range rand.Perm(len(doors)) {
 			if failed[n] == nil {
-				failed[n] = doors[n].turn(ctx, s, &alone[n], &together[n])
+				failed[n] = doors[n].turn(ctx, quick, &alone[n], &together[n])
 			}
 		}
 	}
@@ -47,7 +49,7 @@ func speeds(ctx context.Context, s settings, doors []door) error {
 	fmt.Println("|---|---|---|---|---|---|---|")
 	for n, d := range doors {
 		if failed[n] != nil {
-			fmt.Printf("| %s | FAILED: %s | | | | | |\n", d.name, cell(failed[n].Error()))
+			fmt.Printf("| %s | FAILED: %s | | | | | |\n", d.name, bench.Cell(failed[n].Error()))
 			continue
 		}
 		fmt.Printf("| %s | %s | %s |\n", d.name, alone[n], together[n])
@@ -68,7 +70,7 @@ func part(times []time.Duration, share float64) time.Duration {
 }
 
 // turn opens a door for some calls. A session's terminals are limited, so the calls of a turn are, too.
-func (d door) turn(ctx context.Context, s settings, alone, together *speed) (err error) {
+func (d door) turn(ctx context.Context, quick bench.Quick, alone, together *speed) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	call, closeDoor, err := d.open(ctx)
@@ -76,13 +78,13 @@ func (d door) turn(ctx context.Context, s settings, alone, together *speed) (err
 		return fmt.Errorf("%s: %w", d.name, err)
 	}
 	defer func() { err = errors.Join(err, closeDoor()) }()
-	if err := new(speed).add(ctx, call, s.of(20, 2), 1); err != nil {
+	if err := new(speed).add(ctx, call, quick.Of(20, 2), 1); err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}
-	if err := alone.add(ctx, call, s.of(200, 10), 1); err != nil {
+	if err := alone.add(ctx, call, quick.Of(200, 10), 1); err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}
-	if err := together.add(ctx, call, s.of(400, 32), inFlight); err != nil {
+	if err := together.add(ctx, call, quick.Of(400, 32), inFlight); err != nil {
 		return fmt.Errorf("%s, %d in flight: %w", d.name, inFlight, err)
 	}
 	return nil

@@ -188,99 +188,50 @@ func (d delayed) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &delayedConn{far: far, closed: make(chan struct{})}
-	c.toFar, c.fromFar = make(chan piece, 1<<10), make(chan piece, 1<<10)
-	c.busy.Go(c.write)
-	c.busy.Go(c.read)
+	c := &delayedConn{far: far}
+	var fromFar *io.PipeWriter
+	var toFar *io.PipeReader
+	c.PipeReader, fromFar = io.Pipe()
+	toFar, c.PipeWriter = io.Pipe()
+	c.busy.Go(func() { copyLate(fromFar, far) })
+	c.busy.Go(func() { copyLate(far, toFar) })
 	return c, nil
 }
 
-// piece is data with its time of arrival.
-type piece struct {
-	text []byte
-	at   time.Time
-	err  error
-}
-
-// delayedConn is a connection of a delayed Transport. Only one goroutine may read.
+// delayedConn is a connection of a delayed Transport.
 type delayedConn struct {
-	far            io.ReadWriteCloser
-	toFar, fromFar chan piece
-	arrived        piece // not read completely
-	once           sync.Once
-	closed         chan struct{}
-	busy           sync.WaitGroup
-}
-
-// await waits for a piece and its time of arrival. It returns false if the connection is closed first.
-func (c *delayedConn) await(pieces <-chan piece) (piece, bool) {
-	select {
-	case p := <-pieces:
-		select {
-		case <-time.After(time.Until(p.at)):
-			return p, true
-		case <-c.closed:
-		}
-	case <-c.closed:
-	}
-	return piece{}, false
-}
-
-func (c *delayedConn) send(to chan<- piece, text []byte, err error) error {
-	select {
-	case to <- piece{slices.Clone(text), time.Now().Add(delay), err}:
-		return nil
-	case <-c.closed:
-		return io.ErrClosedPipe
-	}
-}
-
-func (c *delayedConn) write() {
-	for {
-		p, ok := c.await(c.toFar)
-		if !ok {
-			return
-		}
-		if _, err := c.far.Write(p.text); err != nil {
-			return // Read returns the cause
-		}
-	}
-}
-
-func (c *delayedConn) read() {
-	for buffer := make([]byte, 64<<10); ; {
-		n, err := c.far.Read(buffer)
-		if sendErr := c.send(c.fromFar, buffer[:n], err); errors.Join(err, sendErr) != nil {
-			return
-		}
-	}
-}
-
-func (c *delayedConn) Read(to []byte) (int, error) {
-	if len(c.arrived.text) == 0 && c.arrived.err == nil {
-		var ok bool
-		if c.arrived, ok = c.await(c.fromFar); !ok {
-			return 0, io.ErrClosedPipe
-		}
-	}
-	if len(c.arrived.text) == 0 {
-		return 0, c.arrived.err
-	}
-	n := copy(to, c.arrived.text)
-	c.arrived.text = c.arrived.text[n:]
-	return n, nil
-}
-
-func (c *delayedConn) Write(text []byte) (int, error) {
-	if err := c.send(c.toFar, text, nil); err != nil {
-		return 0, err
-	}
-	return len(text), nil
+	*io.PipeReader
+	*io.PipeWriter
+	far  io.Closer
+	busy sync.WaitGroup
 }
 
 func (c *delayedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	err := c.far.Close()
+	err := errors.Join(c.far.Close(), c.PipeReader.Close(), c.PipeWriter.Close())
 	c.busy.Wait()
 	return err
+}
+
+// copyLate writes each piece that it reads after the delay. It closes to at the end.
+func copyLate(to io.WriteCloser, from io.Reader) {
+	type piece struct {
+		text []byte
+		due  time.Time
+	}
+	pieces := make(chan piece, 1<<10)
+	go func() {
+		defer close(pieces)
+		for buffer := make([]byte, 64<<10); ; {
+			n, err := from.Read(buffer)
+			if err != nil {
+				return
+			}
+			pieces <- piece{slices.Clone(buffer[:n]), time.Now().Add(delay)}
+		}
+	}()
+	for p := range pieces {
+		time.Sleep(time.Until(p.due))
+		to.Write(p.text) // fails after Close only
+	}
+	to.Close()
 }

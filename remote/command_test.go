@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
@@ -115,7 +116,7 @@ func TestCommandStandardError(t *testing.T) {
 
 // A failed Open leaves nothing behind.
 func TestCommandFails(t *testing.T) {
-	before := openDescriptors()
+	before := leaktest.Descriptors()
 	for _, args := range [][]string{nil, {""}, {"/nonexistent"}, {"/"}, {"a\x00b"}} {
 		_, err := Command{Args: args}.Open(t.Context())
 		require.Error(t, err)
@@ -124,6 +125,6 @@ func TestCommandFails(t *testing.T) {
 	cancel()
 	_, err := Command{Args: []string{"sh"}}.Open(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, before, openDescriptors())
+	require.Equal(t, before, leaktest.Descriptors())
 	require.Empty(t, goroutines())
 }

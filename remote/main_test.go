@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
@@ -61,7 +61,7 @@ func newRunner(t testing.TB, options Options) *Runner {
 // checks; a test with parallel subtests must call it first.
 func leaveNothing(t testing.TB) {
 	t.Helper()
-	before := openDescriptors()
+	before := leaktest.Descriptors()
 	open.Add(1)
 	t.Cleanup(func() {
 		if open.Add(-1) > 0 {
@@ -70,9 +70,9 @@ func leaveNothing(t testing.TB) {
 		if left := goroutines(); len(left) > 0 { // FailNow would lose the names of parallel tests
 			t.Errorf("goroutines are left:\n%s", strings.Join(left, "\n\n"))
 		}
-		for deadline := time.Now().Add(time.Minute); openDescriptors() > before; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); leaktest.Descriptors() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Errorf("%d descriptors are left", openDescriptors()-before)
+				t.Errorf("%d descriptors are left", leaktest.Descriptors()-before)
 				break
 			}
 		}
@@ -90,23 +90,10 @@ func atOnce(t *testing.T, tests map[string]func(*testing.T)) {
 	}
 }
 
-// goroutines returns the stacks of goroutines that run code of this package or the packages below, except tests. A
-// goroutine may need a moment to end after it has reported that it is done.
-func goroutines() (found []string) {
+// goroutines returns the stacks of goroutines that run code of this package or the packages below, except tests.
+func goroutines() []string {
 	library := regexp.MustCompile(`acpterm(/internal/\w+|/remote\.\(\*(Runner|connection|outbox|commandProcess)\))\.`)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
-		buf := make([]byte, 1<<20)
-		found = nil
-		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if library.MatchString(stack) {
-				found = append(found, stack)
-			}
-		}
-		if len(found) == 0 {
-			return nil
-		}
-	}
-	return found
+	return leaktest.Stacks(library.MatchString)
 }
 
 // testContext ends long before the test's time limit, but late enough for all expected events.

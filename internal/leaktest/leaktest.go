@@ -40,17 +40,21 @@ func Watch(t testing.TB, end func() error) (mark string) {
 	return mark
 }
 
-// Goroutines returns the stacks of goroutines that run code of the library. A goroutine may take a moment to exit after
-// its work, so Goroutines looks repeatedly for a bounded time.
-func Goroutines() (found []string) {
+// Goroutines returns the stacks of goroutines that run code of the library.
+func Goroutines() []string {
 	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/agentproc|/audit|/internal/\w+)?\.`)
 	tests := regexp.MustCompile(`acpterm/internal/\w+test\.`)
+	return Stacks(func(stack string) bool { return library.MatchString(tests.ReplaceAllString(stack, "")) })
+}
+
+// Stacks returns the stacks of goroutines that are so. A goroutine may take a moment to exit after its work, so Stacks
+// looks repeatedly for a bounded time.
+func Stacks(so func(stack string) bool) (found []string) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
-		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			ofLibrary := library.MatchString(tests.ReplaceAllString(stack, ""))
-			if ofLibrary && !strings.Contains(stack, "leaktest.Goroutines") {
+		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if so(stack) && !strings.Contains(stack, "leaktest.Stacks") {
 				found = append(found, stack)
 			}
 		}

@@ -7,9 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,28 +38,6 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
-}
-
-// requireNoGoroutines fails if a goroutine runs code of the library or of jsonrpc2. A finished goroutine may take a
-// moment to exit.
-func requireNoGoroutines(t testing.TB) {
-	t.Helper()
-	var found []string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
-		buf := make([]byte, 1<<20)
-		found = nil
-		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			for _, code := range []string{"acpterm/acpterm.", "sourcegraph/jsonrpc2."} {
-				if strings.Contains(stack, "github.com/"+code) {
-					found = append(found, stack)
-				}
-			}
-		}
-		if found == nil {
-			return
-		}
-	}
-	require.Empty(t, found, "goroutines are left")
 }
 
 // requireSame is require.Equal for long texts. It reports only where they begin to differ.

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
 // step is a session/update, with the state that acpterm must hold after it.
@@ -86,7 +88,8 @@ func startV2Agent(t *testing.T) *v2Agent {
 		require.NoError(t, h.Close())
 		require.NoError(t, cmd.Wait())
 		require.NoError(t, a.manager.Close())
-		requireNoGoroutines(t)
+		code := regexp.MustCompile(`acpterm/acpterm\.|sourcegraph/jsonrpc2\.`)
+		require.Empty(t, leaktest.Stacks(code.MatchString), "goroutines are left")
 		require.Empty(t, complaints.String(), "the SDK complained")
 		a.requireValid()
 	})

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
@@ -33,29 +34,12 @@ const markName = "ACPTERM_TERMINAL"
 func TestMain(m *testing.M) {
 	racetest.Restart()
 	code := m.Run()
-	if left := serverGoroutines(); len(left) > 0 && code == 0 {
+	library := regexp.MustCompile(`acpterm(/remote)?/internal/(server|frame|proc|capture)\.`)
+	if left := leaktest.Stacks(library.MatchString); len(left) > 0 && code == 0 {
 		fmt.Printf("goroutines are left:\n%s\n", strings.Join(left, "\n\n"))
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// serverGoroutines returns the stacks of the library's goroutines. It waits for them to end, but not forever.
-func serverGoroutines() (found []string) {
-	library := regexp.MustCompile(`acpterm(/remote)?/internal/(server|frame|proc|capture)\.`)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
-		buf := make([]byte, 1<<20)
-		found = nil
-		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if library.MatchString(stack) {
-				found = append(found, stack)
-			}
-		}
-		if len(found) == 0 {
-			return nil
-		}
-	}
-	return found
 }
 
 // client is the Runner's side of a connection.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/shelltest"
 	"github.com/acpterm/acpterm/remote/docker"
 )
 
@@ -123,11 +124,11 @@ func TestTLS(t *testing.T) {
 	transport := &docker.Transport{Container: "box", Host: s.url}
 	t.Setenv("DOCKER_CERT_PATH", dir)
 	t.Setenv("DOCKER_TLS_VERIFY", "1")
-	c := open(t, transport)
-	say(t, c, "head -c 200000 /dev/zero | tr '\\0' x; echo; exec cat")
-	hear(t, c, strings.Repeat("x", 200_000)+"\n")
-	say(t, c, "ready")
-	hear(t, c, "ready\n")
+	c := shelltest.Open(t, transport)
+	c.Say("head -c 200000 /dev/zero | tr '\\0' x; echo; exec cat")
+	c.Hear(strings.Repeat("x", 200_000) + "\n")
+	c.Say("ready")
+	c.Hear("ready\n")
 	require.NoError(t, c.CloseWrite())
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
@@ -137,7 +138,7 @@ func TestTLS(t *testing.T) {
 	_, err = transport.Open(t.Context())
 	require.ErrorContains(t, err, "certificate")
 	t.Setenv("DOCKER_TLS_VERIFY", "")
-	open(t, transport)
+	shelltest.Open(t, transport)
 	t.Setenv("DOCKER_CERT_PATH", t.TempDir())
 	_, err = transport.Open(t.Context())
 	require.ErrorContains(t, err, "DOCKER_CERT_PATH")

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/acpterm/acpterm/internal/shelltest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/remote/ssh"
 )
@@ -69,9 +70,9 @@ func knownHosts(t *testing.T, s *sshdtest.Server, keys ...xssh.PublicKey) string
 // check opens a shell and closes it.
 func check(t *testing.T, transport *ssh.Transport) {
 	t.Helper()
-	c := open(t, transport)
-	say(t, c, "echo ready")
-	hear(t, c, "ready\n")
+	c := shelltest.Open(t, transport)
+	c.Say("echo ready")
+	c.Hear("ready\n")
 }
 
 // refusal returns the error of an Open that must fail.

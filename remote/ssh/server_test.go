@@ -14,6 +14,7 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/acpterm/acpterm/internal/shelltest"
 	"github.com/acpterm/acpterm/remote/ssh"
 )
 
@@ -62,7 +63,7 @@ func serve(t *testing.T, session func(shell xssh.Channel, request *xssh.Request)
 
 // Malformed requests disturb neither the shell nor Close.
 func TestMalformedRequests(t *testing.T) {
-	c := open(t, serve(t, func(shell xssh.Channel, request *xssh.Request) {
+	c := shelltest.Open(t, serve(t, func(shell xssh.Channel, request *xssh.Request) {
 		_ = request.Reply(true, nil)
 		for range 100 {
 			_, _ = shell.SendRequest("exit-status", false, []byte("x"))
@@ -70,7 +71,7 @@ func TestMalformedRequests(t *testing.T) {
 		}
 		_, _ = io.WriteString(shell, "ready\n")
 	}))
-	hear(t, c, "ready\n")
+	c.Hear("ready\n")
 	require.NoError(t, c.Close())
 }
 
@@ -79,7 +80,7 @@ func TestNoShell(t *testing.T) {
 	_, err := serve(t, func(_ xssh.Channel, request *xssh.Request) { _ = request.Reply(false, nil) }).Open(t.Context())
 	require.ErrorContains(t, err, "the server refuses to run sh")
 
-	c := open(t, serve(t, func(shell xssh.Channel, request *xssh.Request) {
+	c := shelltest.Open(t, serve(t, func(shell xssh.Channel, request *xssh.Request) {
 		_ = request.Reply(true, nil)
 		_ = shell.Close()
 	}))

@@ -8,11 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func TestResolveLinks(t *testing.T) {
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.MkdirAll(dir+"/real/sub", 0o700))
 	require.NoError(t, os.Symlink("real/sub", dir+"/link"))
 	require.NoError(t, os.Symlink("loop", dir+"/loop"))

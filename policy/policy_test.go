@@ -12,32 +12,15 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func TestMain(m *testing.M) { racetest.Main(m) }
 
-// realTempDir returns a directory without links in its path.
-func realTempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	return dir
-}
-
-// programs makes executable files in a new directory, and returns the directory.
-func programs(t testing.TB, names ...string) (dir string) {
-	t.Helper()
-	dir = realTempDir(t)
-	for _, name := range names {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
-	}
-	return dir
-}
-
 func TestConfineDir(t *testing.T) {
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	root, other := filepath.Join(dir, "a"), filepath.Join(dir, "other")
 	for _, name := range []string{"a/below", "ab", "other"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
@@ -74,7 +57,7 @@ func TestNoShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("other shells, the same code")
 	}
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(dir, "innocent")))
 	require.NoError(t, os.Symlink("/bin/true", filepath.Join(dir, "zsh")))
 	m := acptermtest.NewManager(t, &acpterm.Options{Policy: policy.NoShell()})
@@ -95,7 +78,7 @@ func TestNoShell(t *testing.T) {
 
 // A policy does not panic on a command without arguments.
 func TestProposalWithoutArguments(t *testing.T) {
-	confined, err := policy.ConfineDir(realTempDir(t))
+	confined, err := policy.ConfineDir(hosttest.RealTempDir(t))
 	require.NoError(t, err)
 	rules := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.VerdictAllow, Args: []string{}}}}
 	compiled, err := rules.Compile(nil)

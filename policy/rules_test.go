@@ -13,6 +13,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ type target struct {
 }
 
 func newTarget(t *testing.T) target {
-	bin, evil, cwd := programs(t, "git", "multi", "curl"), programs(t, "git", "other"), programs(t, "git", "tool")
+	bin, evil, cwd := hosttest.Programs(t, "git", "multi", "curl"), hosttest.Programs(t, "git", "other"), hosttest.Programs(t, "git", "tool")
 	require.NoError(t, os.Symlink(filepath.Join(bin, "multi"), filepath.Join(bin, "list")))
 	require.NoError(t, os.Symlink(filepath.Join(bin, "multi"), filepath.Join(bin, "remove")))
 	require.NoError(t, os.Symlink(filepath.Join(bin, "curl"), filepath.Join(evil, "harmless")))
@@ -114,7 +115,7 @@ func TestRulesThatDeny(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs programs without an extension")
 	}
-	bin, dir := programs(t, "curl", "git"), realTempDir(t)
+	bin, dir := hosttest.Programs(t, "curl", "git"), hosttest.RealTempDir(t)
 	curl, git := filepath.Join(bin, "curl"), filepath.Join(bin, "git")
 	for _, c := range []struct {
 		rule           policy.Rule
@@ -167,7 +168,7 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs links")
 	}
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	file := func(name string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
@@ -199,7 +200,7 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 
 // With a Runner, rules match the program that the Runner finds in the environment that commands inherit.
 func TestRulesWithARunner(t *testing.T) {
-	project := realTempDir(t)
+	project := hosttest.RealTempDir(t)
 	rules := policy.Rules{Rules: []policy.Rule{{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: project}}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -22,8 +23,8 @@ func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) 
 	*acpterm.Manager, chan acpterm.Event) {
 	hook, events := hosttest.Record()
 	var approvals policy.Approvals
-	options := &acpterm.Options{Policy: approvals.Policy(&verdict{
-		decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"},
+	options := &acpterm.Options{Policy: approvals.Policy(&terminaltest.Verdict{
+		Decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"},
 	})}
 	if approve != nil {
 		options.Approve = approvals.Approve(approve)

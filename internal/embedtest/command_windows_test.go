@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -130,13 +131,13 @@ func TestShellLinesOnWindows(t *testing.T) {
 // proposed returns the command that a policy sees for a request, or an earlier error.
 func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
 	t.Helper()
-	policy := new(verdict)
+	policy := new(terminaltest.Verdict)
 	options.Policy = policy
 	m := hosttest.Must(acpterm.NewManager(&options)) // hosttest.NewManager would add a variable
 	defer m.Close()
 	_, err := m.Create(t.Context(), req, nil)
 	if errors.Is(err, acpterm.ErrDenied) {
-		return policy.seen[0].Command, nil
+		return policy.Seen[0].Command, nil
 	}
 	return acpterm.Command{}, err
 }

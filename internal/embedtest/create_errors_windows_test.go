@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 
 	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
@@ -19,15 +20,16 @@ func TestCreateErrorsOnWindows(t *testing.T) {
 		return acpterm.Wrapped{Command: c, Files: []*os.File{file}}, err
 	})
 	m := hosttest.NewManager(t, nil)
-	require.Equal(t, createError{acpterm.ErrNotExecutable, "command", text, -32602},
-		failedCreate(t, m, hosttest.CommandRequest(text)))
+	want := terminaltest.CreateError{Kind: acpterm.ErrNotExecutable, Field: "command", Command: text, Code: -32602}
+	require.Equal(t, want, terminaltest.FailedCreate(t, m, hosttest.CommandRequest(text)))
 	for option, options := range map[string]*acpterm.Options{
 		"cgroups":         {Cgroup: "x"},
 		"inherited files": {Commands: acpterm.CommandOptions{Sandbox: withFile}},
 	} {
 		m := hosttest.NewManager(t, options)
 		req := hosttest.ChildRequest("sleep")
-		require.Equal(t, createError{acpterm.ErrInternal, "", req.Command, -32603}, failedCreate(t, m, req))
+		want := terminaltest.CreateError{Kind: acpterm.ErrInternal, Command: req.Command, Code: -32603}
+		require.Equal(t, want, terminaltest.FailedCreate(t, m, req))
 		_, err := m.Create(t.Context(), req, nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, option)

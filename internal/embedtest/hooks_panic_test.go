@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 
 	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 	answerOnce := func(context.Context, acpterm.Question) acpterm.Answer {
 		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 	}
-	ask := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}}
+	ask := &terminaltest.Verdict{Decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}}
 	for name, options := range map[string]acpterm.Options{
 		"Policy": {Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			panicIfBad(p.Command)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,33 +17,9 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
-// verdict is a policy that always gives the same decision, and remembers the proposals it saw.
-type verdict struct {
-	decision acpterm.Decision
-	mu       sync.Mutex
-	seen     []acpterm.Proposal
-}
-
-func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.seen = append(v.seen, p)
-	return v.decision
-}
-
-// programs creates executable files in a new directory, and returns it.
-func programs(t testing.TB, names ...string) (dir string) {
-	t.Helper()
-	dir = hosttest.RealTempDir(t)
-	for _, name := range names {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
-	}
-	return dir
-}
-
 // A policy finds the embedder's program, whatever variables the agent sets.
 func TestProposalLookPath(t *testing.T) {
-	bin, evil := programs(t, "real"), programs(t, "tool", "own")
+	bin, evil := hosttest.Programs(t, "real"), hosttest.Programs(t, "tool", "own")
 	tool := filepath.Join(bin, "real")
 	if runtime.GOOS != "windows" {
 		require.NoError(t, os.Symlink("real", filepath.Join(bin, "tool")))

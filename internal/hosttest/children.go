@@ -57,48 +57,18 @@ func ChildRequest(name string, args ...string) acpterm.CreateTerminalRequest {
 	return Here().Child(name, args...)
 }
 
-// CommandRequest returns a request for a program, or a line, in session "s".
-func CommandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
-	return terminaltest.CommandRequest(command, args...)
-}
-
-func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acpterm.CreateTerminalRequest {
-	return terminaltest.InSession(session, req)
-}
-
-func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.CommandOptions) *acpterm.Terminal {
-	t.Helper()
-	return terminaltest.Create(t, m, req, options...)
-}
-
-func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.CommandOptions) *acpterm.Terminal {
-	t.Helper()
-	return terminaltest.CreateReady(t, m, req, options...)
-}
-
-func Finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.CommandOptions) *acpterm.Terminal {
-	t.Helper()
-	return terminaltest.Finish(t, m, req, options...)
-}
-
-func AwaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus {
-	t.Helper()
-	return terminaltest.AwaitExit(t, term)
-}
-
-func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
-	t.Helper()
-	terminaltest.AwaitOutput(t, term, text)
-}
-
-// Run runs a child to its end and returns its output.
-func Run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
-	t.Helper()
-	return terminaltest.RunToEnd(t, m, req)
-}
+// Helpers of terminaltest that need no Place.
+var (
+	CommandRequest = terminaltest.CommandRequest
+	InSession      = terminaltest.InSession
+	Create         = terminaltest.Create
+	CreateReady    = terminaltest.CreateReady
+	Finish         = terminaltest.Finish
+	AwaitExit      = terminaltest.AwaitExit
+	AwaitOutput    = terminaltest.AwaitOutput
+	Run            = terminaltest.RunToEnd
+	EndedBy        = terminaltest.EndedBy
+)
 
 // KilledBy returns the signal in the status of a killed command that does not handle signals.
 func KilledBy() string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,10 +18,6 @@ import (
 
 	"github.com/acpterm/acpterm"
 )
-
-func EndedBy(by acpterm.EndedBy) acpterm.Meta {
-	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
-}
 
 // WriteAll writes lines before it reads anything, as an agent may.
 func (p *Peer) WriteAll(n int, line func(i int) string) {
@@ -98,6 +95,16 @@ func RealTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
+	return dir
+}
+
+// Programs creates executable files in a new directory, and returns it.
+func Programs(t testing.TB, names ...string) (dir string) {
+	t.Helper()
+	dir = RealTempDir(t)
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+	}
 	return dir
 }
 

@@ -49,7 +49,7 @@ func TestDirectoriesThatCannotBe(t *testing.T, p Place) {
 	for _, cwd := range []string{dir + "/missing", dir + "/file", dir + "/file/below", "relative", ".", dir + "/\x00"} {
 		req := p.Child("pwd")
 		req.Cwd = cwd
-		require.Equal(t, createError{acpterm.ErrInvalidParams, "cwd", "", -32602}, failedCreate(t, m, req), "%q", cwd)
+		require.Equal(t, CreateError{acpterm.ErrInvalidParams, "cwd", "", -32602}, FailedCreate(t, m, req), "%q", cwd)
 	}
 }
 
@@ -57,13 +57,13 @@ func TestProgramsThatCannotBe(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	dir := p.TempDir(t)
 	require.NoError(t, p.writeFile(dir+"/plain", []byte("#!/bin/sh\n"), 0o600))
-	for command, want := range map[string]createError{
+	for command, want := range map[string]CreateError{
 		"acpterm-no-such-program": {acpterm.ErrCommandNotFound, "", "acpterm-no-such-program", -32002},
 		dir + "/missing":          {acpterm.ErrCommandNotFound, "", dir + "/missing", -32002},
 		dir + "/plain":            {acpterm.ErrNotExecutable, "command", dir + "/plain", -32602},
 		dir:                       {acpterm.ErrNotExecutable, "command", dir, -32602},
 		"":                        {acpterm.ErrInvalidParams, "command", "", -32602},
 	} {
-		require.Equal(t, want, failedCreate(t, m, CommandRequest(command)), "%q", command)
+		require.Equal(t, want, FailedCreate(t, m, CommandRequest(command)), "%q", command)
 	}
 }

@@ -36,16 +36,16 @@ func TestCreateWithoutWhatWasLookedUp(t *testing.T, p Place) {
 	require.NoError(t, p.mkdir(req.Cwd, 0o700))
 	require.Equal(t, "x", RunToEnd(t, m, req).Output)
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
-	noDir := createError{acpterm.ErrInvalidParams, "cwd", "", -32602}
-	noProgram := createError{acpterm.ErrCommandNotFound, "", req.Command, -32002}
+	noDir := CreateError{acpterm.ErrInvalidParams, "cwd", "", -32602}
+	noProgram := CreateError{acpterm.ErrCommandNotFound, "", req.Command, -32002}
 	if !p.Local {
-		noDir = createError{acpterm.ErrDenied, "", req.Command, -32602}
+		noDir = CreateError{acpterm.ErrDenied, "", req.Command, -32602}
 		noProgram = noDir
 	}
 	remove = req.Cwd
-	require.Equal(t, noDir, failedCreate(t, m, req))
+	require.Equal(t, noDir, FailedCreate(t, m, req))
 	remove, req.Cwd = req.Command, ""
-	require.Equal(t, noProgram, failedCreate(t, m, req))
+	require.Equal(t, noProgram, FailedCreate(t, m, req))
 
 }
 
@@ -54,28 +54,28 @@ func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T, p Place) {
 	file := filepath.Join(p.TempDir(t), "file")
 	require.NoError(t, p.writeFile(file, nil, 0o600))
 	for _, dir := range []string{filepath.Join(p.TempDir(t), "missing"), file} {
-		hosts := createError{acpterm.ErrInternal, "", "", -32603}
+		hosts := CreateError{acpterm.ErrInternal, "", "", -32603}
 		m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Dir: dir}})
-		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
+		require.Equal(t, hosts, FailedCreate(t, m, p.Child("pwd")), dir)
 		req := p.Child("pwd")
 		req.Cwd = dir
-		require.Equal(t, createError{acpterm.ErrInvalidParams, "cwd", "", -32602}, failedCreate(t, m, req), dir)
+		require.Equal(t, CreateError{acpterm.ErrInvalidParams, "cwd", "", -32602}, FailedCreate(t, m, req), dir)
 		m = p.NewManager(t, nil)
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Dir: dir}}))
-		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
+		require.Equal(t, hosts, FailedCreate(t, m, p.Child("pwd")), dir)
 	}
 }
 
-// createError is the error of a create as sent on the wire.
-type createError struct {
-	kind    acpterm.Kind
-	field   string
-	command string
-	code    int64
+// CreateError is the error of a create as sent on the wire.
+type CreateError struct {
+	Kind    acpterm.Kind
+	Field   string
+	Command string
+	Code    int64
 }
 
-// failedCreate returns the error of a create that must fail and leave nothing.
-func failedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) createError {
+// FailedCreate returns the error of a create that must fail and leave nothing.
+func FailedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) CreateError {
 	t.Helper()
 	_, err := m.Create(t.Context(), req, nil)
 	require.Error(t, err)
@@ -83,7 +83,7 @@ func failedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRe
 	e, ok := errors.AsType[*acpterm.Error](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, "create", e.Op)
-	return createError{e.Kind, e.Field, e.Command, acpterm.ResponseError(err).Code}
+	return CreateError{e.Kind, e.Field, e.Command, acpterm.ResponseError(err).Code}
 }
 
 // copyOfChild returns a request for a copy of the children's program under another name.

@@ -43,7 +43,7 @@ func TestExitStatus(t *testing.T, p Place) {
 	}
 	for _, code := range codes {
 		out := RunToEnd(t, m, p.Child("exit", fmt.Sprint(code)))
-		want := &acpterm.TerminalExitStatus{ExitCode: new(code), Meta: endedBy(acpterm.EndedByItself)}
+		want := &acpterm.TerminalExitStatus{ExitCode: new(code), Meta: EndedBy(acpterm.EndedByItself)}
 		require.Equal(t, want, out.ExitStatus)
 		require.Equal(t, code == 0, out.ExitStatus.Success())
 	}
@@ -121,7 +121,7 @@ func TestKillIsGracefulFirst(t *testing.T, p Place) {
 		term := CreateReady(t, m, p.Child("sleep"),
 			&acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{step}})
 		require.NoError(t, term.Kill(t.Context()))
-		want := &acpterm.TerminalExitStatus{Signal: &name, Meta: endedBy(acpterm.EndedByKill)}
+		want := &acpterm.TerminalExitStatus{Signal: &name, Meta: EndedBy(acpterm.EndedByKill)}
 		require.Equal(t, want, term.Output().ExitStatus)
 	}
 }
@@ -240,7 +240,7 @@ func TestTimeoutAgainstANaturalExit(t *testing.T, p Place) {
 		term := Create(t, m, p.Child("exit", "0"), &acpterm.CommandOptions{Timeout: timeout})
 		status := AwaitExit(t, term)
 		by := term.EndedBy()
-		require.Equal(t, endedBy(by), status.Meta)
+		require.Equal(t, EndedBy(by), status.Meta)
 		require.Contains(t, []acpterm.EndedBy{acpterm.EndedByTimeout, acpterm.EndedByItself}, by)
 		if by == acpterm.EndedByItself {
 			require.True(t, status.Success())

@@ -142,13 +142,13 @@ func (p Place) unreadable(t *testing.T, dir string) string {
 func (p Place) proposed(t *testing.T, options acpterm.Options,
 	req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
 	t.Helper()
-	policy := new(verdict)
+	policy := new(Verdict)
 	options.Policy = policy
 	m := p.NewManager(t, &options)
 	defer m.Close()
 	_, err := m.Create(t.Context(), req, nil)
 	if errors.Is(err, acpterm.ErrDenied) {
-		c := policy.seen[0].Command
+		c := policy.Seen[0].Command
 		c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, leaktest.Variable+"=") })
 		return c, nil
 	}

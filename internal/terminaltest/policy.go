@@ -122,7 +122,7 @@ func TestAPolicySeesWhatRuns(t *testing.T, p Place) {
 	require.NoError(t, p.mkdir(filepath.Join(dir, "real"), 0o700))
 	require.NoError(t, p.symlink("real", filepath.Join(dir, "link")))
 	require.NoError(t, p.symlink(p.Program, filepath.Join(dir, "tool")))
-	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "all"}}
+	policy := &Verdict{Decision: acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "all"}}
 	m := p.NewManager(t, &acpterm.Options{Policy: policy})
 	req := acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: "tool", Args: p.childArgs("pwd")[1:], Cwd: filepath.Join(dir, "link"),
@@ -130,8 +130,8 @@ func TestAPolicySeesWhatRuns(t *testing.T, p Place) {
 	}
 	term := Finish(t, m, req)
 	require.Equal(t, filepath.Join(dir, "real")+"\n", term.Output().Output)
-	require.Len(t, policy.seen, 1)
-	shown := policy.seen[0]
+	require.Len(t, policy.Seen, 1)
+	shown := policy.Seen[0]
 	real, err := p.real(p.Program)
 	require.NoError(t, err)
 	require.Equal(t, real, shown.Command.Path)
@@ -143,7 +143,7 @@ func TestAPolicySeesWhatRuns(t *testing.T, p Place) {
 	require.Equal(t, shown.Command.Path, term.Command().Path)
 
 	Finish(t, m, CommandRequest("true && true"))
-	require.Equal(t, "true && true", policy.seen[1].Command.ShellLine)
+	require.Equal(t, "true && true", policy.Seen[1].Command.ShellLine)
 }
 
 // Behind a symbolic link, ".." is the parent of the link's target, as for the system, both in a command and in PATH.
@@ -159,7 +159,7 @@ func TestProgramBehindALinkAndBack(t *testing.T, p Place) {
 	for _, name := range []string{"work", "elsewhere"} {
 		require.NoError(t, p.writeFile(filepath.Join(dir, name, "tool"), []byte("#!/bin/sh\necho "+name+"\n"), 0o700))
 	}
-	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
+	policy := &Verdict{Decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
 	m := p.NewManager(t, &acpterm.Options{
 		Policy:   policy,
 		Commands: acpterm.CommandOptions{Dir: filepath.Join(dir, "work")},
@@ -180,9 +180,9 @@ func TestProgramBehindALinkAndBack(t *testing.T, p Place) {
 		}
 		term := Finish(t, m, req)
 		require.Equal(t, c.want+"\n", term.Output().Output, "%+v", c)
-		require.Equal(t, c.line, policy.seen[i].Command.ShellLine)
+		require.Equal(t, c.line, policy.Seen[i].Command.ShellLine)
 		if c.line == "" {
-			require.Equal(t, filepath.Join(dir, c.want, "tool"), policy.seen[i].Command.Path)
+			require.Equal(t, filepath.Join(dir, c.want, "tool"), policy.Seen[i].Command.Path)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T, p Place) {
 func TestPoliciesTheStrictestWins(t *testing.T, p Place) {
 	const allow, ask, deny = acpterm.VerdictAllow, acpterm.VerdictAsk, acpterm.VerdictDeny
 	say := func(v acpterm.Verdict, rule string) acpterm.Policy {
-		return &verdict{decision: acpterm.Decision{Verdict: v, Rule: rule}}
+		return &Verdict{Decision: acpterm.Decision{Verdict: v, Rule: rule}}
 	}
 	for _, c := range []struct {
 		policies acpterm.Policies
@@ -287,7 +287,7 @@ func TestPoliciesTheStrictestWins(t *testing.T, p Place) {
 		{acpterm.Policies{say(allow, "a"), say(allow, "b")}, allow, "a"},
 		{acpterm.Policies{say(allow, "a"), say(ask, "b"), say(ask, "c")}, ask, "b"},
 		{acpterm.Policies{say(ask, "a"), say(deny, "b"), say(allow, "c")}, deny, "b"},
-		{acpterm.Policies{&verdict{}}, deny, ""},
+		{acpterm.Policies{&Verdict{}}, deny, ""},
 	} {
 		d := c.policies.Decide(t.Context(), acpterm.Proposal{})
 		require.Equal(t, c.want, d.Verdict)
@@ -314,11 +314,11 @@ func TestAPolicyCanChangeACommand(t *testing.T, p Place) {
 		}
 		return d
 	})
-	watch := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
+	watch := &Verdict{Decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
 	m := p.NewManager(t, &acpterm.Options{Policy: acpterm.Policies{watch, change}})
 	term := Finish(t, m, p.Child("print", "before"))
 	require.Equal(t, "after", term.Output().Output)
-	require.Len(t, watch.seen, 2)
+	require.Len(t, watch.Seen, 2)
 }
 
 func TestPoliciesThatNeverAgreeDeny(t *testing.T, p Place) {
@@ -361,18 +361,18 @@ func TestAddRoot(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// verdict is a policy that always gives the same decision, and remembers the proposals it saw.
-type verdict struct {
-	decision acpterm.Decision
+// Verdict is a policy that always gives the same decision, and remembers the proposals it saw.
+type Verdict struct {
+	Decision acpterm.Decision
 	mu       sync.Mutex
-	seen     []acpterm.Proposal
+	Seen     []acpterm.Proposal
 }
 
-func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+func (v *Verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seen = append(v.seen, p)
-	return v.decision
+	v.Seen = append(v.Seen, p)
+	return v.Decision
 }
 
 // createOnWire returns the error of a create as sent on the wire, or nil if it succeeds.

@@ -251,8 +251,8 @@ func (p Place) needsEndsInTheMiddle(t testing.TB) {
 	}
 }
 
-// endedBy returns the field of a status that names the cause of the command's end.
-func endedBy(by acpterm.EndedBy) acpterm.Meta {
+// EndedBy returns the field of a status that names the cause of the command's end.
+func EndedBy(by acpterm.EndedBy) acpterm.Meta {
 	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
 }
 

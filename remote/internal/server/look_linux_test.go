@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -13,7 +14,7 @@ import (
 func TestLookThroughProc(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.Symlink("/proc/self/cwd", dir+"/cwd"))
 	require.NoError(t, os.Symlink("cwd", dir+"/again"))
 	require.NoError(t, os.Symlink("/bin", dir+"/bin"))

@@ -8,16 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
-
-// realTempDir returns a directory without symbolic links in its path.
-func realTempDir(t *testing.T) string {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	return dir
-}
 
 func writeProgram(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
@@ -33,7 +27,7 @@ func command(dir, path string, args ...string) *frame.Command {
 func TestLookErrors(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.WriteFile(dir+"/file", nil, 0o600))
 	for _, test := range []struct {
 		look                *frame.Command
@@ -66,7 +60,7 @@ func TestLookErrors(t *testing.T) {
 func TestPins(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	in, program := dir+"/in", dir+"/program"
 	move := func(from, to string) { require.NoError(t, os.Rename(from, to)) }
 	link := func(to, path string) { require.NoError(t, os.Symlink(to, path)) }
@@ -107,7 +101,7 @@ func TestPins(t *testing.T) {
 func TestPinOfARewrittenProgram(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	writeProgram(t, dir+"/program", "echo safe")
 	before, err := os.Stat(dir + "/program")
 	require.NoError(t, err)
@@ -133,7 +127,7 @@ func TestPinOfARewrittenProgram(t *testing.T) {
 func TestPinOfALink(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.Mkdir(dir+"/in", 0o700))
 	require.NoError(t, os.Symlink("in", dir+"/link"))
 	start := c.shell("pwd -P")
@@ -154,7 +148,7 @@ func TestPinOfALink(t *testing.T) {
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	dir := realTempDir(t)
+	dir := hosttest.RealTempDir(t)
 	require.NoError(t, os.WriteFile(dir+"/text", []byte("no program"), 0o700))
 	require.NoError(t, os.WriteFile(dir+"/lost", []byte("#!"+dir+"/none\n"), 0o700))
 	require.NoError(t, os.WriteFile(dir+"/plain", nil, 0o600))

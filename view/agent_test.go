@@ -4,7 +4,6 @@ package view_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -13,54 +12,13 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
 
 // members are the members of an update.
 type members = map[string]any
-
-// agent sends the updates of an agent that runs commands itself.
-type agent struct {
-	t testing.TB
-	*acpterm.Handler
-	terminals *agentterm.Terminals
-	m         *acpterm.Manager
-}
-
-func newAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *agent {
-	if options.Cancel == nil {
-		options.Cancel = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
-	}
-	h := acpterm.NewHandler(m, nil)
-	return &agent{t, h, agentterm.New(h, &options), m}
-}
-
-// send sends an update of a session's terminal, and returns the terminal.
-func (a *agent) send(session acpterm.SessionID, id acpterm.TerminalID, kind string, more members) *acpterm.Terminal {
-	a.t.Helper()
-	update := members{"sessionUpdate": kind, "terminalId": id}
-	for name, value := range more {
-		update[name] = value
-	}
-	about, err := a.terminals.Update(must(json.Marshal(members{"sessionId": session, "update": update})))
-	require.NoError(a.t, err)
-	require.Equal(a.t, []acpterm.TerminalID{id}, about)
-	return must(a.m.Terminal(session, id))
-}
-
-func (a *agent) update(session acpterm.SessionID, id acpterm.TerminalID, more members) *acpterm.Terminal {
-	a.t.Helper()
-	return a.send(session, id, "terminal_update", more)
-}
-
-func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text string) *acpterm.Terminal {
-	a.t.Helper()
-	return a.send(session, id, "terminal_output_chunk", members{"data": []byte(text)})
-}
-
-// snapshot returns an update that replaces the output.
-func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
 
 var cancellable = members{"capabilities": members{"cancel": members{}}}
 
@@ -100,12 +58,12 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
-	a := newAgent(t, m, agentterm.Options{})
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
 	s := v.open("events", "")
 	v.create("s", "serve")
 	require.False(t, s.row(func(r tableRow) bool { return r.Command == "serve" }).Agent)
 
-	a.update("s", "t1", members{"command": "npm test", "cwd": "/w"})
+	a.Update("s", "t1", members{"command": "npm test", "cwd": "/w"})
 	row := s.row(func(r tableRow) bool { return r.Command == "npm test" })
 	require.True(t, row.Agent)
 	require.Equal(t, "/w", row.Dir)
@@ -127,7 +85,7 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 		}},
 		{members{"command": "a\u202eb"}, func(r tableRow) bool { return r.Command == `a\u{202e}b` }},
 	} {
-		a.update("s", "t1", change.update)
+		a.Update("s", "t1", change.update)
 		row = s.row(change.is)
 		require.True(t, row.Agent)
 	}
@@ -138,7 +96,7 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
-	a := newAgent(t, m, agentterm.Options{})
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
 	var terminal *acpterm.Terminal
 	for _, c := range []struct {
 		id     acpterm.TerminalID
@@ -151,22 +109,22 @@ func TestEndOfAgentTerminals(t *testing.T) {
 		{"page-3", func() string { return output(terminal) }, 3, "exit code 3"},
 		{"page-0", func() string { return output(terminal) }, 0, "exit code 0"},
 	} {
-		terminal = a.update("s", c.id, cancellable)
+		terminal = a.Update("s", c.id, cancellable)
 		key := keyOf(terminal)
 		s := v.open(c.path(), "")
-		a.update("s", c.id, members{"exitStatus": members{}})
+		a.Update("s", c.id, members{"exitStatus": members{}})
 		row := s.row(func(r tableRow) bool { return r.Key == key && r.State == "finished" })
 		require.Empty(t, row.Status)
 		require.False(t, row.Good)
 		require.False(t, row.CanStop)
-		a.update("s", c.id, members{"exitStatus": members{"exitCode": c.code}})
+		a.Update("s", c.id, members{"exitStatus": members{"exitCode": c.code}})
 		row = s.row(func(r tableRow) bool { return r.Key == key && r.Status != "" })
 		require.Equal(t, c.status, row.Status)
 		require.Equal(t, c.code == 0, row.Good)
 		for _, other := range []any{members{"exitCode": 9}, members{}, nil} {
-			a.update("s", c.id, members{"exitStatus": other})
+			a.Update("s", c.id, members{"exitStatus": other})
 		}
-		a.update("s", c.id, members{"command": "make"})
+		a.Update("s", c.id, members{"command": "make"})
 		row = s.row(func(r tableRow) bool { return r.Key == key && r.Command == "make" })
 		require.Equal(t, c.status, row.Status)
 		s.close()
@@ -174,10 +132,10 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, v.stop(keyOf(terminal)), "an ended command")
 
 	s := v.open("events", "")
-	a.update("s", "t2", nil)
+	a.Update("s", "t2", nil)
 	require.NoError(t, m.Release(t.Context(), "s", "t2"))
 	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "released" }).Status)
-	a.update("s", "t3", nil)
+	a.Update("s", "t3", nil)
 	require.NoError(t, a.Close())
 	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "agent gone" }).Status)
 }
@@ -187,20 +145,20 @@ func TestReplacedOutput(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, agentterm.Options{})
-	terminal := a.print("s", "t1", "one\ntwo\n")
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
+	terminal := a.Print("s", "t1", "one\ntwo\n")
 	s := v.open(output(terminal), "")
 	require.False(t, s.pieces(texts("one\ntwo\n"))[0].Replaced)
 	before := s.lastID
 
-	a.update("s", "t1", snapshot("one\ntwo\nthree\n"))
+	a.Update("s", "t1", viewtest.Snapshot("one\ntwo\nthree\n"))
 	require.False(t, s.pieces(texts("three\n"))[0].Replaced, "it goes on")
-	a.update("s", "t1", snapshot("four\n"))
+	a.Update("s", "t1", viewtest.Snapshot("four\n"))
 	require.Equal(t, []piece{{Offset: 15, Text: "four\n", Replaced: true}}, s.pieces(texts("four\n")))
-	a.update("s", "t1", snapshot(""))
+	a.Update("s", "t1", viewtest.Snapshot(""))
 	require.True(t, s.pieces(texts(""))[0].Replaced, "nothing is left")
 	cleared := s.lastID
-	a.print("s", "t1", "five\n")
+	a.Print("s", "t1", "five\n")
 	require.False(t, s.pieces(texts("five\n"))[0].Replaced)
 	sizes := v.open(output(terminal), "") // its first row has them; s may have read its own with the pieces
 	sizes.until(func(r tableRow) bool { return r.Bytes == 5 && r.Dropped == 0 })
@@ -218,7 +176,7 @@ func TestReplacedOutput(t *testing.T) {
 			require.Len(t, got, 1)
 			s.close()
 		}
-		a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+		a.Update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
 		<-terminal.Done()
 	}
 	require.NoError(t, m.Release(t.Context(), "s", "t1"))
@@ -232,17 +190,17 @@ func TestOutputAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, agentterm.Options{})
-	terminal := a.print("s", "t1", "started\n")
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
+	terminal := a.Print("s", "t1", "started\n")
 	s := v.open(output(terminal), "")
 	s.pieces(texts("started\n"))
-	a.update("s", "t1", members{"exitStatus": members{}})
+	a.Update("s", "t1", members{"exitStatus": members{}})
 	require.Equal(t, "finished", s.row(func(r tableRow) bool { return r.Ended != 0 }).State)
-	a.print("s", "t1", "late\n")
+	a.Print("s", "t1", "late\n")
 	require.False(t, s.pieces(texts("late\n"))[0].Replaced)
-	a.update("s", "t1", snapshot("other\n"))
+	a.Update("s", "t1", viewtest.Snapshot("other\n"))
 	require.True(t, s.pieces(texts("other\n"))[0].Replaced)
-	a.update("s", "t1", members{"exitStatus": members{"exitCode": 3}})
+	a.Update("s", "t1", members{"exitStatus": members{"exitCode": 3}})
 	s.row(func(r tableRow) bool { return r.Status == "exit code 3" })
 	require.NoError(t, m.Release(t.Context(), "s", "t1"))
 	text, _, ended := s.text(nil)
@@ -256,13 +214,13 @@ func TestSkippedReplacement(t *testing.T) {
 	const mib = 1 << 20
 	m := made(t, nil, acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 8 * mib}})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, agentterm.Options{})
-	terminal := a.print("s", "t1", "before")
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
+	terminal := a.Print("s", "t1", "before")
 	s := v.open(output(terminal), "")
 	s.pieces(texts("before"))
 	id := s.lastID
 	s.close()
-	a.update("s", "t1", snapshot(strings.Repeat("x", 3*mib)))
+	a.Update("s", "t1", viewtest.Snapshot(strings.Repeat("x", 3*mib)))
 	got := v.open(output(terminal), id).pieces(func(piece) bool { return true })[0]
 	require.True(t, got.Replaced)
 	require.EqualValues(t, 2*mib, got.Missed, "of the new output")
@@ -275,7 +233,7 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, m, agentterm.Options{Cancel: func(
+	a := viewtest.NewAgent(t, m, agentterm.Options{Cancel: func(
 		_ context.Context, r acpterm.TerminalRequest,
 	) error {
 		cancelled <- r
@@ -288,8 +246,8 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 	for _, session := range sessions {
 		for _, id := range ids {
 			text := string(session) + " " + string(id)
-			terminal := a.print(session, id, text)
-			a.update(session, id, members{"command": text, "capabilities": members{"cancel": members{}}})
+			terminal := a.Print(session, id, text)
+			a.Update(session, id, members{"command": text, "capabilities": members{"cancel": members{}}})
 			key := keyOf(terminal)
 			require.False(t, keys[key])
 			keys[key] = true
@@ -304,7 +262,7 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 			require.Equal(t, http.StatusOK, v.request("GET", "terminals/"+row.Key, nil).StatusCode)
 			require.Equal(t, http.StatusAccepted, v.stop(row.Key))
 			require.Equal(t, acpterm.TerminalRequest{SessionID: session, TerminalID: id}, <-cancelled)
-			a.update(session, id, members{"exitStatus": members{}})
+			a.Update(session, id, members{"exitStatus": members{}})
 		}
 	}
 }
@@ -314,8 +272,8 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, agentterm.Options{})
-	first := a.print("s", "t1", "the first\n")
+	a := viewtest.NewAgent(t, m, agentterm.Options{})
+	first := a.Print("s", "t1", "the first\n")
 	list, s := v.open("events", ""), v.open(output(first), "")
 	number := list.row(func(r tableRow) bool { return r.Key == keyOf(first) }).Number
 	s.pieces(texts("the first\n"))
@@ -323,8 +281,8 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	_, _, ended := s.text(nil)
 	require.True(t, ended)
 
-	a.update("s", "t1", members{"command": "again"}) // otherwise it stays released
-	second := a.print("s", "t1", "another\n")
+	a.Update("s", "t1", members{"command": "again"}) // otherwise it stays released
+	second := a.Print("s", "t1", "another\n")
 	require.Equal(t, keyOf(first), keyOf(second))
 	row := list.row(func(r tableRow) bool {
 		return r.Key == keyOf(second) && r.State == "running" && r.Number != number
@@ -340,7 +298,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, m, agentterm.Options{Cancel: func(
+	a := viewtest.NewAgent(t, m, agentterm.Options{Cancel: func(
 		ctx context.Context, _ acpterm.TerminalRequest,
 	) error {
 		select {
@@ -350,14 +308,14 @@ func TestStopOfAgentTerminals(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	terminal := a.update("s", "t1", members{"command": "npm test"})
+	terminal := a.Update("s", "t1", members{"command": "npm test"})
 	key := keyOf(terminal)
 	s := v.open(output(terminal), "")
 	require.False(t, s.row(func(r tableRow) bool { return r.State == "running" }).CanStop)
 	require.Equal(t, http.StatusConflict, v.stop(key))
 	require.Equal(t, acpterm.StateRunning, terminal.State())
 
-	a.update("s", "t1", cancellable)
+	a.Update("s", "t1", cancellable)
 	s.row(func(r tableRow) bool { return r.CanStop })
 	require.Equal(t, http.StatusAccepted, v.stop(key))
 	require.True(t, s.row(func(r tableRow) bool { return r.Stopping }).CanStop, "the agent can be asked again")
@@ -372,7 +330,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	require.False(t, s.row(func(r tableRow) bool { return !r.CanStop }).CanStop, "not a third time")
 	answers <- nil
 	answers <- nil
-	a.update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
+	a.Update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
 	row = s.row(func(r tableRow) bool { return r.Ended != 0 && !r.Stopping })
 	require.Equal(t, "killed", row.State)
 	require.Equal(t, "signal SIGTERM", row.Status)

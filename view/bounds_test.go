@@ -9,6 +9,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func heap() (held, allocated uint64) {
 
 func TestLongArgumentsAreCut(t *testing.T) {
 	texts := make(chan string)
-	m := made(t, acptermtest.Commands{"make": steps(texts), "rm": acptermtest.Block},
+	m := made(t, acptermtest.Commands{"make": viewtest.Steps(texts), "rm": acptermtest.Block},
 		acpterm.Options{Policy: denyRemovals})
 	v := newViewer(t, m, view.Options{})
 	running := v.create("s", "make")
@@ -102,7 +103,7 @@ func TestTextOfALongCommand(t *testing.T) {
 func TestLongCommandThatRunsIsSentOnce(t *testing.T) {
 	t.Parallel()
 	texts := make(chan string)
-	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
+	v := newViewer(t, made(t, acptermtest.Commands{"make": viewtest.Steps(texts)}, acpterm.Options{}), view.Options{})
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make",
 		Args: []string{strings.Repeat("<", mib)}}, nil)
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -84,7 +85,7 @@ func made(t testing.TB, commands acptermtest.Commands, options acpterm.Options) 
 // newSteps starts the command "make". It prints each text sent to it, and ends when the channel is closed.
 func newSteps(t *testing.T, configure ...func(*httptest.Server)) (*viewer, *acpterm.Terminal, chan<- string) {
 	texts := make(chan string)
-	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
+	m := made(t, acptermtest.Commands{"make": viewtest.Steps(texts)}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{}, configure...)
 	return v, v.create("s", "make"), texts
 }

@@ -24,23 +24,6 @@ func (v *viewer) stop(id string) int {
 	}).StatusCode
 }
 
-// steps prints each text that it receives.
-func steps(texts <-chan string) acptermtest.Script {
-	return func(p *acptermtest.Process) int {
-		for {
-			select {
-			case text, more := <-texts:
-				if !more {
-					return 0
-				}
-				p.Write([]byte(text))
-			case <-p.Context().Done():
-				return 1
-			}
-		}
-	}
-}
-
 func TestOutputIsLiveAndStaysAfterTheRelease(t *testing.T) {
 	t.Parallel()
 	v, terminal, texts := newSteps(t)

@@ -22,6 +22,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -283,7 +284,7 @@ func TestTimesCostNothingWhileIdle(t *testing.T) {
 func TestUnknownTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := make(chan string)
-		m := made(t, acptermtest.Commands{"old": acptermtest.Print("before\n", 0), "make": steps(texts)}, acpterm.Options{})
+		m := made(t, acptermtest.Commands{"old": acptermtest.Print("before\n", 0), "make": viewtest.Steps(texts)}, acpterm.Options{})
 		v := &viewer{t: t, Manager: m}
 		old, running := v.create("s", "old"), v.create("s", "make")
 		texts <- "before\n"
@@ -307,8 +308,8 @@ func TestUnknownTimes(t *testing.T) {
 		require.EqualValues(t, 3600_000, after)
 		require.LessOrEqual(t, by, int64(3600_250))
 
-		a := newAgent(t, m, agentterm.Options{})
-		own := a.update("s", "t1", snapshot("one\ntwo\n"))
+		a := viewtest.NewAgent(t, m, agentterm.Options{})
+		own := a.Update("s", "t1", viewtest.Snapshot("one\ntwo\n"))
 		time.Sleep(time.Second)
 		x = v.times(own, "")
 		require.EqualValues(t, []int64{2, -1}, []int64{x.Lines, x.All})

@@ -4,10 +4,8 @@ package browsertest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"testing"
 
@@ -16,58 +14,24 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 )
 
 // members are the members of an update.
 type members = map[string]any
 
-// agent sends the updates of an agent that runs commands itself.
-type agent struct {
-	t testing.TB
-	*acpterm.Handler
-	terminals *agentterm.Terminals
-	m         *acpterm.Manager
-}
-
-func newAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *agent {
-	if options.Cancel == nil {
-		options.Cancel = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
-	}
-	h := acpterm.NewHandler(m, nil)
-	return &agent{t, h, agentterm.New(h, &options), m}
-}
-
-// update sends members of a session's terminal, and returns the terminal.
-func (a *agent) update(session acpterm.SessionID, id acpterm.TerminalID, more members) *acpterm.Terminal {
-	a.t.Helper()
-	update := members{"sessionUpdate": "terminal_update", "terminalId": id}
-	maps.Copy(update, more)
-	_, err := a.terminals.Update(must(json.Marshal(members{"sessionId": session, "update": update})))
-	require.NoError(a.t, err)
-	return must(a.m.Terminal(session, id))
-}
-
-// print sends output.
-func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text string) *acpterm.Terminal {
-	a.t.Helper()
-	return a.update(session, id, members{"sessionUpdate": "terminal_output_chunk", "data": []byte(text)})
-}
-
-// snapshot replaces the output.
-func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
-
 var cancellable = members{"capabilities": members{"cancel": members{}}}
 
 func testBothKinds(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
-	a := newAgent(t, v.Manager, agentterm.Options{})
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{})
 	p := b.visit(t, v.url)
 	p.resize(1000, 700)
 	mine := v.create(t, "serve")
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `!!part('.badge') || !!document.querySelector('nav .badge')`))
-	owned := a.update("session-1", "call_1", members{"command": "npm test", "cwd": "/w"})
+	owned := a.Update("session-1", "call_1", members{"command": "npm test", "cwd": "/w"})
 	p.until(`document.querySelectorAll('nav li').length === 2`)
 	require.Equal(t, []string{"npm test agent", "serve "}, eval[[]string](p, `[
 		...document.querySelectorAll('nav li')].map(
@@ -80,15 +44,15 @@ func testBothKinds(t *testing.T, b visitor) {
 		require.Equal(t, "run by the agent itself", eval[string](p, badge+".title"))
 	}
 
-	a.update("session-1", "call_1", members{"command": "npm test -- cart", "cwd": "/w/cart",
+	a.Update("session-1", "call_1", members{"command": "npm test -- cart", "cwd": "/w/cart",
 		"size": members{"cols": 120, "rows": 40}})
 	p.until(`part('.command').textContent === 'npm test -- cart' && part('.numbers').textContent.includes('/w/cart')
 		&& part('.numbers').textContent.includes('120 × 40')
 		&& document.querySelector('nav .command').textContent === 'npm test -- cart'`)
-	a.update("session-1", "call_1", members{"exitStatus": members{}})
+	a.Update("session-1", "call_1", members{"exitStatus": members{}})
 	p.until(`part('.state').textContent === 'ended' && document.querySelector('nav b').textContent === 'ended'
 		&& part('.message').textContent === 'No output.' && !visible(part('[aria-controls=find]'))`)
-	a.update("session-1", "call_1", members{"exitStatus": members{"exitCode": 2}})
+	a.Update("session-1", "call_1", members{"exitStatus": members{"exitCode": 2}})
 	p.until(`part('.state').textContent === 'exit code 2'
 		&& document.querySelector('nav b').textContent === 'exit code 2'`)
 	eval[string](p, "location.hash = "+strconv.Quote(v.key(mine)))
@@ -98,32 +62,32 @@ func testBothKinds(t *testing.T, b visitor) {
 
 func testReplaced(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), nil)
-	a := newAgent(t, v.Manager, agentterm.Options{})
-	terminal := a.print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{})
+	terminal := a.Print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
 	p := b.visit(t, v.url)
 	p.until(`el.text === 'one\ntwo'`)
-	a.update("s", "t1", snapshot("plain\n"))
+	a.Update("s", "t1", viewtest.Snapshot("plain\n"))
 	p.until(`el.text === 'plain\n'`)
 	require.NotEqual(t, "rgb(193, 33, 43)", style(p, "plain", "color"), "nor its colour")
-	a.update("s", "t1", snapshot("plain\nmore\n"))
+	a.Update("s", "t1", viewtest.Snapshot("plain\nmore\n"))
 	p.until(`el.text === 'plain\nmore\n'`)
-	a.update("s", "t1", members{"output": nil})
+	a.Update("s", "t1", members{"output": nil})
 	p.until(`el.text.trim() === ''`)
-	a.print("s", "t1", "after\n")
+	a.Print("s", "t1", "after\n")
 	p.until(`el.text === 'after\n'`)
 	for i := range 3 { // a lost connection
 		v.open.drop()
-		a.update("s", "t1", snapshot(fmt.Sprintf("again %d\n", i)))
+		a.Update("s", "t1", viewtest.Snapshot(fmt.Sprintf("again %d\n", i)))
 		p.until(fmt.Sprintf(`el.text === 'again %d\n'`, i))
 	}
 	v.open.drop()
-	a.update("s", "t1", snapshot(""))
+	a.Update("s", "t1", viewtest.Snapshot(""))
 	p.until(`el.text.trim() === ''`)
-	a.update("s", "t1", snapshot("the end\n"))
-	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+	a.Update("s", "t1", viewtest.Snapshot("the end\n"))
+	a.Update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
 	<-terminal.Done()
 	p.until(`el.text === 'the end\n' && part('.state').textContent === 'done'`)
-	a.update("s", "t1", snapshot("a better end\n"))
+	a.Update("s", "t1", viewtest.Snapshot("a better end\n"))
 	p.until(`el.text === 'a better end\n'`)
 	p.reload()
 	p.until(`el.text === 'a better end\n'`)
@@ -133,7 +97,7 @@ func testReplaced(t *testing.T, b visitor) {
 func testAgentStop(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, v.Manager, agentterm.Options{Cancel: func(
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{Cancel: func(
 		ctx context.Context, _ acpterm.TerminalRequest,
 	) error {
 		select {
@@ -143,17 +107,17 @@ func testAgentStop(t *testing.T, b visitor) {
 			return ctx.Err()
 		}
 	}})
-	terminal := a.update("s", "t1", members{"command": "npm test"})
+	terminal := a.Update("s", "t1", members{"command": "npm test"})
 	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
 	p.until(`part('.problem').textContent.includes('not cancellable')`)
-	a.update("s", "t1", cancellable)
+	a.Update("s", "t1", cancellable)
 	p.until(`visible(part('.stop'))`)
-	a.update("s", "t1", members{"capabilities": nil})
+	a.Update("s", "t1", members{"capabilities": nil})
 	p.until(`!visible(part('.stop'))`)
-	a.update("s", "t1", cancellable)
+	a.Update("s", "t1", cancellable)
 	p.until(`visible(part('.stop'))`)
 
 	p.click(".stop")
@@ -164,7 +128,7 @@ func testAgentStop(t *testing.T, b visitor) {
 	p.click(".stop")
 	p.until(`part('.state').textContent === 'stopping' && part('.problem').textContent === ''`)
 	answers <- nil
-	a.update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
+	a.Update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
 	<-terminal.Done()
 	p.until(`part('.state').textContent === 'killed, signal SIGTERM' && !visible(part('.stop'))`)
 }
@@ -172,7 +136,7 @@ func testAgentStop(t *testing.T, b visitor) {
 func testSameIDs(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, v.Manager, agentterm.Options{Cancel: func(
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{Cancel: func(
 		_ context.Context, r acpterm.TerminalRequest,
 	) error {
 		cancelled <- r
@@ -186,8 +150,8 @@ func testSameIDs(t *testing.T, b visitor) {
 	all := []terminal{{"s1", "call_1"}, {"s2", "call_1"}, {"s1", "a/b?c#d%2F é"}, {"s/2", ".."}, {"s2", "terminal"}}
 	name := func(i int) string { return fmt.Sprintf("number %d", i) }
 	for i, x := range all {
-		a.print(x.session, x.id, name(i)+"\n")
-		a.update(x.session, x.id, members{"command": name(i), "capabilities": members{"cancel": members{}}})
+		a.Print(x.session, x.id, name(i)+"\n")
+		a.Update(x.session, x.id, members{"command": name(i), "capabilities": members{"cancel": members{}}})
 	}
 	p.until(fmt.Sprintf(`[...document.querySelectorAll('nav .command')].filter(
 		x => x.textContent.startsWith('number')).length === %d`,
@@ -222,8 +186,8 @@ func testSameIDs(t *testing.T, b visitor) {
 	p.until(`el.text === 'number 0\n'`)
 	require.NoError(t, v.Release(t.Context(), "s1", "call_1"))
 	p.until(`part('.state').textContent === 'released'`)
-	a.update("s1", "call_1", members{"command": "again"}) // otherwise it stays released
-	a.print("s1", "call_1", "anew\n")
+	a.Update("s1", "call_1", members{"command": "again"}) // otherwise it stays released
+	a.Print("s1", "call_1", "anew\n")
 	p.until(`el.text === 'anew\n' && part('.command').textContent === 'again'
 		&& part('.state').textContent === 'running'`)
 	require.Equal(t, len(all), eval[int](p, `document.querySelectorAll('nav li').length`))

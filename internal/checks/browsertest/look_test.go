@@ -10,6 +10,7 @@ import (
 
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -214,12 +215,12 @@ func testFoldOffline(t *testing.T, b visitor) {
 // Output that replaces other output has its own groups: those before do not count against the limit.
 func testGroupsOfReplaced(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), nil)
-	a := newAgent(t, v.Manager, agentterm.Options{})
-	a.print("s", "t1", "begin\n")
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{})
+	a.Print("s", "t1", "begin\n")
 	p := b.visit(t, v.url)
 	p.until(`el.text === 'begin\n'`)
 	for i := range 4 {
-		a.update("s", "t1", snapshot(strings.Repeat("::group::many\n", 3000)+fmt.Sprintf("::group::last\nend %d\n", i)))
+		a.Update("s", "t1", viewtest.Snapshot(strings.Repeat("::group::many\n", 3000)+fmt.Sprintf("::group::last\nend %d\n", i)))
 		p.until(fmt.Sprintf(`el.text.endsWith('▾ many\n▾ last\nend %d\n')`, i))
 	}
 	p.requireQuiet()

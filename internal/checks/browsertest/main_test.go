@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/internal/viewtest"
 )
 
 // TestMain also makes the test binary a command.
@@ -45,22 +46,8 @@ func child(which string) {
 	}
 }
 
-// steps prints each text received from texts, and ends when the channel is closed.
-func steps(texts <-chan string) acptermtest.Script {
-	return func(p *acptermtest.Process) int {
-		for {
-			select {
-			case text, more := <-texts:
-				if !more {
-					return 0
-				}
-				p.Write([]byte(text))
-			case <-p.Context().Done():
-				return 1
-			}
-		}
-	}
-}
+// steps prints each text that it receives, and ends when the channel is closed.
+func steps(texts <-chan string) acptermtest.Script { return viewtest.Steps(texts) }
 
 // must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {

@@ -10,6 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/viewtest"
 )
 
 // setHidden hides the page behind another one, or brings it to the front.
@@ -65,10 +66,10 @@ func testWhose(t *testing.T, b visitor) {
 	close(texts)
 	single.until(`document.title === 'done: make – Checkout'`)
 	p.until(`told.join() === 'make: done · x s · Checkout' && document.title === 'done: make – Checkout'`)
-	a := newAgent(t, other, agentterm.Options{})
-	a.update("s", "t1", members{"command": "make all"})
+	a := viewtest.NewAgent(t, other, agentterm.Options{})
+	a.Update("s", "t1", members{"command": "make all"})
 	p.until(`document.title === '(1) Terminals'`)
-	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+	a.Update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
 	p.until(`told.length === 2 && document.title === 'done: run by helper itself: make all'`)
 	require.Equal(t, "run by helper itself: make all: done · x s · helper", eval[string](p, `told[1]`))
 	require.Contains(t, eval[[]string](p, `[...document.querySelectorAll('nav .badge')].map(badge => badge.title)`), "run by helper itself")

@@ -26,12 +26,22 @@ type Check struct {
 	// Source is the page and its section, or the type of the schema; for Beyond, it is the reason in plain words.
 	Source string
 
-	// needs lists the ids, separated by blanks, of checks that must pass before this one, which would report the same
-	// fault again. Their needs count as well.
-	needs   string
+	// needs lists the ids of checks that must pass before this one, which would report the same fault again. Their needs
+	// count as well.
+	needs   []string
 	signals bool // only where commands can end by a signal
 	stays   bool // its command must run until the client's end
 	run     func(*T)
+}
+
+// protocol returns a check of a promise of the protocol.
+func protocol(id, title, source string, run func(*T), needs ...string) Check {
+	return Check{ID: id, Title: title, Level: Protocol, Source: source, needs: needs, run: run}
+}
+
+// beyond returns a check of a promise beyond it.
+func beyond(id, title, source string, run func(*T), needs ...string) Check {
+	return Check{ID: id, Title: title, Level: Beyond, Source: source, needs: needs, run: run}
 }
 
 // first is the check that all others need.
@@ -42,7 +52,7 @@ func (c Check) Needs() []string {
 	if c.ID == first {
 		return nil
 	}
-	return append([]string{first}, strings.Fields(c.needs)...)
+	return append([]string{first}, c.needs...)
 }
 
 // All returns the checks in order: each comes after the checks it needs, and those that may end the connection come

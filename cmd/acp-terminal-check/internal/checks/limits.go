@@ -27,87 +27,58 @@ func letters(n int) string {
 func limits() []Check {
 	long := letters(1000)
 	return []Check{
-		{
-			ID: "limit.end", Title: "of longer output the end is kept, at most outputByteLimit bytes", Level: Protocol,
-			Source: pageLimit, needs: "wait.pending output.shape",
-			run: func(t *T) {
-				text, _ := t.limited(long, 100)
-				t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))
-				t.want(text != "" && strings.HasSuffix(long, text), "the end of the output", "it is %s", quoted(text))
-			},
-		}, {
-			ID: "limit.truncated", Title: "truncated is true when output was dropped", Level: Protocol, Source: typeOutput,
-			needs: "limit.end",
-			run: func(t *T) {
-				_, truncated := t.limited(long, 100)
-				t.want(truncated, "truncated true", "it is false")
-			},
-		}, {
-			ID: "limit.below", Title: "output below the limit is whole, and not truncated", Level: Protocol, Source: pageLimit,
-			needs: "wait.pending output.shape",
-			run:   func(t *T) { t.whole(letters(100), 1000) },
-		}, {
-			ID: "limit.exact", Title: "output as long as the limit is whole, and not truncated", Level: Protocol,
-			Source: pageLimit + ", once exceeded", needs: "limit.below", run: func(t *T) { t.whole(letters(100), 100) },
-		}, {
-			ID: "limit.running", Title: "the limit holds while the command runs", Level: Protocol, Source: pageLimit,
-			needs: "limit.end output.live",
-			run:   limitRunning,
-		}, {
-			ID: "limit.character", Title: "the output is cut between characters", Level: Protocol,
-			Source: pageLimit + ", at a character boundary", needs: "create.id.unique limit.bytes",
-			run: limitCharacter,
-		}, {
-			ID: "limit.bytes", Title: "the limit counts bytes, not characters", Level: Protocol, Source: pageLimit,
-			needs: "limit.truncated",
-			run: func(t *T) {
-				text, _ := t.limited(strings.Repeat("é", 100), 100)
-				t.want(len(text) <= 100, "at most 100 bytes, which are 50 of é", "there are %d", len(text))
-			},
-		}, {
-			ID: "limit.filled", Title: "no more is dropped than has to be", Level: Beyond,
-			Source: "slightly less, the page says: less than one character", needs: "limit.character",
-			run: func(t *T) {
+		protocol("limit.end", "of longer output the end is kept, at most outputByteLimit bytes", pageLimit, func(t *T) {
+			text, _ := t.limited(long, 100)
+			t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))
+			t.want(text != "" && strings.HasSuffix(long, text), "the end of the output", "it is %s", quoted(text))
+		}, "wait.pending", "output.shape"),
+		protocol("limit.truncated", "truncated is true when output was dropped", typeOutput, func(t *T) {
+			_, truncated := t.limited(long, 100)
+			t.want(truncated, "truncated true", "it is false")
+		}, "limit.end"),
+		protocol("limit.below", "output below the limit is whole, and not truncated",
+			pageLimit, func(t *T) { t.whole(letters(100), 1000) }, "wait.pending", "output.shape"),
+		protocol("limit.exact", "output as long as the limit is whole, and not truncated",
+			pageLimit+", once exceeded", func(t *T) { t.whole(letters(100), 100) }, "limit.below"),
+		protocol("limit.running", "the limit holds while the command runs",
+			pageLimit, limitRunning, "limit.end", "output.live"),
+		protocol("limit.character", "the output is cut between characters",
+			pageLimit+", at a character boundary", limitCharacter, "create.id.unique", "limit.bytes"),
+		protocol("limit.bytes", "the limit counts bytes, not characters", pageLimit, func(t *T) {
+			text, _ := t.limited(strings.Repeat("é", 100), 100)
+			t.want(len(text) <= 100, "at most 100 bytes, which are 50 of é", "there are %d", len(text))
+		}, "limit.truncated"),
+		beyond("limit.filled", "no more is dropped than has to be",
+			"slightly less, the page says: less than one character", func(t *T) {
 				text, _ := t.limited(strings.Repeat("😀", 100), 102)
 				t.want(len(text) == 100, "100 bytes, which are whole characters", "there are %d", len(text))
-			},
-		}, {
-			ID: "limit.invalid", Title: "the limit holds for what is shown for bytes that are no UTF-8", Level: Beyond,
-			Source: "such a byte is shown as a character of three; the limit is for what an agent gets",
-			needs:  "limit.character",
-			run: func(t *T) {
+			}, "limit.character"),
+		beyond("limit.invalid", "the limit holds for what is shown for bytes that are no UTF-8",
+			"such a byte is shown as a character of three; the limit is for what an agent gets", func(t *T) {
 				params := with(t.command(child.Many("\xff", 100), child.Out("end")), "outputByteLimit", 100)
 				text, _ := t.print(params, func(text string, _ bool) bool { return strings.HasSuffix(text, "end") })
 				t.want(len(text) <= 100, "at most 100 bytes, or 32 of U+FFFD and \"end\"", "there are %d", len(text))
-			},
-		}, {
-			ID: "limit.zero", Title: "a limit of 0 keeps nothing, and says so", Level: Beyond,
-			Source: "the schema's minimum is 0: an agent that wants the exit status alone", needs: "limit.truncated",
-			run: func(t *T) {
+			}, "limit.character"),
+		beyond("limit.zero", "a limit of 0 keeps nothing, and says so",
+			"the schema's minimum is 0: an agent that wants the exit status alone", func(t *T) {
 				text, truncated := t.limited("x", 0)
 				t.want(text == "" && truncated, "no output, and truncated true", "the output is %s", quoted(text))
-			},
-		}, {
-			ID: "limit.large", Title: "a limit of 2^53-1 is accepted", Level: Beyond,
-			Source: "the schema has no maximum: an agent that wants all of it", needs: "limit.below",
-			run: func(t *T) { t.whole("x", 1<<53-1) },
-		}, {
-			ID: "limit.absent", Title: "without a limit, 16 KiB of output are whole", Level: Beyond,
-			Source: "agents that set no limit expect what a command usually writes", needs: "wait.pending output.shape",
-			run: func(t *T) {
+			}, "limit.truncated"),
+		beyond("limit.large", "a limit of 2^53-1 is accepted",
+			"the schema has no maximum: an agent that wants all of it",
+			func(t *T) { t.whole("x", 1<<53-1) }, "limit.below"),
+		beyond("limit.absent", "without a limit, 16 KiB of output are whole",
+			"agents that set no limit expect what a command usually writes", func(t *T) {
 				text, truncated := t.print(t.command(child.Many("x", 16<<10)), full(16<<10))
 				t.want(len(text) == 16<<10 && !truncated, "16384 bytes, not truncated", "there are %d", len(text))
-			},
-		}, {
-			ID: "limit.flood", Title: "a command that writes 32 MiB ends, and its last bytes are there", Level: Beyond,
-			Source: "output beyond the limit must neither stop the command nor the client", needs: "limit.end",
-			run: func(t *T) {
+			}, "wait.pending", "output.shape"),
+		beyond("limit.flood", "a command that writes 32 MiB ends, and its last bytes are there",
+			"output beyond the limit must neither stop the command nor the client", func(t *T) {
 				params := with(t.command(child.Many("x", 32<<20), child.Out("end")), "outputByteLimit", 1000)
 				text, _ := t.print(params, func(text string, _ bool) bool { return strings.HasSuffix(text, "end") })
 				t.want(len(text) <= 1000 && strings.HasSuffix(text, "end"), "at most 1000 bytes that end with end",
 					"the output is %s", quoted(text))
-			},
-		},
+			}, "limit.end"),
 	}
 }
 

@@ -17,71 +17,52 @@ const (
 
 func output() []Check {
 	return []Check{
-		{
-			ID: "output.shape", Title: "output has the members output and truncated", Level: Protocol, Source: typeOutput,
-			run: func(t *T) { t.output(t.create(t.command(child.Out("x")))) },
-		}, {
-			ID: "output.live", Title: "output shows what a running command has written", Level: Protocol, Source: pageOutput,
-			needs: "create.immediate output.shape",
-			run:   func(t *T) { t.shows(t.start(child.Out("so far")), "so far") },
-		}, {
-			ID: "output.running", Title: "there is no exitStatus while the command runs", Level: Protocol, Source: pageOutput,
-			needs: "create.immediate output.shape",
-			run: func(t *T) {
-				_, _, exit := t.output(t.start())
-				t.still("command", "the command")
-				t.want(exit == nil, "no exitStatus", "there is one")
-			},
-		}, {
-			ID: "output.exit", Title: "after the command's end there is its exitStatus", Level: Protocol, Source: pageOutput,
-			needs: "wait.pending output.shape",
-			run: func(t *T) {
-				id := t.create(t.command(child.Step("exit", 7)))
-				t.wait(id)
-				_, _, exit := t.output(id)
-				t.want(exit != nil, "an exitStatus", "there is none")
-				t.want(exit.is(7), "the exitStatus of exit code 7", "it is another one")
-			},
-		}, {
-			ID: "output.again", Title: "output shows the same each time", Level: Protocol,
-			Source: pageOutput + ": the output captured so far", needs: "output.live",
-			run: func(t *T) {
+		protocol("output.shape", "output has the members output and truncated",
+			typeOutput, func(t *T) { t.output(t.create(t.command(child.Out("x")))) }),
+		protocol("output.live", "output shows what a running command has written",
+			pageOutput,
+			func(t *T) { t.shows(t.start(child.Out("so far")), "so far") }, "create.immediate", "output.shape"),
+		protocol("output.running", "there is no exitStatus while the command runs", pageOutput, func(t *T) {
+			_, _, exit := t.output(t.start())
+			t.still("command", "the command")
+			t.want(exit == nil, "no exitStatus", "there is one")
+		}, "create.immediate", "output.shape"),
+		protocol("output.exit", "after the command's end there is its exitStatus", pageOutput, func(t *T) {
+			id := t.create(t.command(child.Step("exit", 7)))
+			t.wait(id)
+			_, _, exit := t.output(id)
+			t.want(exit != nil, "an exitStatus", "there is none")
+			t.want(exit.is(7), "the exitStatus of exit code 7", "it is another one")
+		}, "wait.pending", "output.shape"),
+		protocol("output.again", "output shows the same each time",
+			pageOutput+": the output captured so far", func(t *T) {
 				id := t.start(child.Out("once"))
 				t.shows(id, "once")
 				text, _, _ := t.output(id)
 				t.equal(text, "once")
-			},
-		}, {
-			ID: "output.none", Title: "a command that writes nothing has empty output, not truncated", Level: Protocol,
-			Source: typeOutput, needs: "wait.pending output.shape",
-			run: func(t *T) {
+			}, "output.live"),
+		protocol("output.none", "a command that writes nothing has empty output, not truncated",
+			typeOutput, func(t *T) {
 				id := t.create(t.command())
 				t.wait(id)
 				text, truncated, _ := t.output(id)
 				t.equal(text, "")
 				t.want(!truncated, "truncated false", "it is true")
-			},
-		}, {
-			ID: "output.stderr", Title: "standard error is in the output", Level: Beyond,
-			Source: "a terminal shows both, and errors are what a model needs most", needs: "wait.pending output.shape",
-			run: func(t *T) { t.prints(t.command(child.Err("problem")), "problem") },
-		}, {
-			ID: "output.order", Title: "standard output and standard error are in the order of their writes", Level: Beyond,
-			Source: "a terminal shows both in order; else an error stands beside the wrong line",
-			needs:  "output.stderr",
-			run:    outputOrder,
-		}, {
-			ID: "output.complete", Title: "when the wait returns, all that the command wrote is in the output", Level: Beyond,
-			Source: "agents read the output once, after the wait", needs: "create.id.unique wait.pending output.shape",
-			run: func(t *T) {
+			}, "wait.pending", "output.shape"),
+		beyond("output.stderr", "standard error is in the output",
+			"a terminal shows both, and errors are what a model needs most",
+			func(t *T) { t.prints(t.command(child.Err("problem")), "problem") }, "wait.pending", "output.shape"),
+		beyond("output.order", "standard output and standard error are in the order of their writes",
+			"a terminal shows both in order; else an error stands beside the wrong line", outputOrder, "output.stderr"),
+		beyond("output.complete", "when the wait returns, all that the command wrote is in the output",
+			"agents read the output once, after the wait", func(t *T) {
 				for range 5 {
 					id := t.create(with(t.command(child.Many("0123456789abcde\n", 2000)), "outputByteLimit", 1<<20))
 					t.wait(id)
 					text, _, _ := t.output(id)
 					t.want(len(text) == 32000, "32000 bytes", "there are %d", len(text))
 				}
-			},
-		},
+			}, "create.id.unique", "wait.pending", "output.shape"),
 	}
 }
 
@@ -98,10 +79,8 @@ func outputOrder(t *T) {
 
 func text() []Check {
 	return []Check{
-		{
-			ID: "text.split", Title: "a character that is written in two parts is shown as one", Level: Beyond,
-			Source: "programs flush where a buffer ends, also inside characters", needs: "wait.pending output.again",
-			run: func(t *T) {
+		beyond("text.split", "a character that is written in two parts is shown as one",
+			"programs flush where a buffer ends, also inside characters", func(t *T) {
 				id := t.create(t.command(child.Out("a\xe2"), t.lock("wrote"), t.await("more"), child.Out("\x82\xacb")))
 				t.runs("wrote")
 				t.until(func() bool { text, _, _ := t.output(id); return strings.HasPrefix(text, "a") },
@@ -112,30 +91,21 @@ func text() []Check {
 					"the output to end", "it did not")
 				text, _, _ := t.output(id)
 				t.equal(text, "a€b")
-			},
-		}, {
-			ID: "text.unfinished", Title: "a character that is not whole yet is not shown as another one", Level: Beyond,
-			Source: "what an agent has read must not become something else", needs: "text.split",
-			run: textUnfinished,
-		}, {
-			ID: "text.unfinished.end", Title: "a character that is not whole at the command's end is shown as U+FFFD",
-			Level: Beyond, Source: "an agent must see that the output ends in bytes that are no text", needs: "text.invalid",
-			run: textUnfinishedEnd,
-		}, {
-			ID: "text.invalid", Title: "bytes that are no UTF-8 leave the rest of the output as it is", Level: Beyond,
-			Source: "commands print files that are no text", needs: "wait.pending output.shape",
-			run: func(t *T) {
+			}, "wait.pending", "output.again"),
+		beyond("text.unfinished", "a character that is not whole yet is not shown as another one",
+			"what an agent has read must not become something else", textUnfinished, "text.split"),
+		beyond("text.unfinished.end", "a character that is not whole at the command's end is shown as U+FFFD",
+			"an agent must see that the output ends in bytes that are no text", textUnfinishedEnd, "text.invalid"),
+		beyond("text.invalid", "bytes that are no UTF-8 leave the rest of the output as it is",
+			"commands print files that are no text", func(t *T) {
 				whole := func(text string, _ bool) bool {
 					return strings.HasPrefix(text, "before") && strings.HasSuffix(text, "after")
 				}
 				text, _ := t.print(t.command(child.Out("before\xff\xfeafter")), whole)
 				t.want(whole(text, false), "what is before and after these bytes", "the output is %s", quoted(text))
-			},
-		}, {
-			ID: "text.control", Title: "quotes, backslashes and control characters are shown as they are", Level: Beyond,
-			Source: "an agent reads what the command wrote", needs: "wait.pending output.shape",
-			run: textControl,
-		},
+			}, "wait.pending", "output.shape"),
+		beyond("text.control", "quotes, backslashes and control characters are shown as they are",
+			"an agent reads what the command wrote", textControl, "wait.pending", "output.shape"),
 	}
 }
 

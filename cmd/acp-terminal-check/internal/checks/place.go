@@ -12,37 +12,27 @@ import (
 
 func directories() []Check {
 	return []Check{
-		{
-			ID: "create.cwd", Title: "the command runs in cwd", Level: Protocol, Source: typeCreate + ".cwd",
-			needs: "wait.pending output.shape",
-			run: func(t *T) {
-				dir, err := os.MkdirTemp(t.Cwd, ".acp-terminal-check") // a client may forbid directories outside
-				t.trouble(err)
-				defer os.RemoveAll(dir)
-				t.runsIn(with(t.command(child.Step("dir")), "cwd", dir), dir)
-			},
-		}, {
-			ID: "create.cwd.relative", Title: "a relative cwd is an error", Level: Protocol,
-			Source: pageExecuting + ": cwd must be an absolute path",
-			run:    func(t *T) { t.noTerminal(with(t.command(), "cwd", "."), "cwd is relative") },
-		}, {
-			ID: "create.cwd.absent", Title: "without cwd the command runs in the session's directory", Level: Protocol,
-			Source: "Session Setup, Working Directory", needs: "wait.pending output.shape",
-			run: func(t *T) { t.runsIn(t.command(child.Step("dir")), t.Cwd) },
-		}, {
-			ID: "create.cwd.missing", Title: "a cwd that is not there is an error, or an exit", Level: Beyond,
-			Source: "a command in another directory than was asked for may do harm", needs: "wait.pending",
-			run: func(t *T) {
-				p := with(t.command(child.Step("touch", t.path("ran"))), "cwd", filepath.Join(t.Cwd, ".acp-terminal-check-missing"))
-				if a := t.answer(t.send("terminal/create", p)); a.Error == nil {
-					var created struct{ TerminalID string }
-					t.result(t.sent[0], &created)
-					t.terminals = append(t.terminals, created.TerminalID)
-					t.wait(created.TerminalID)
+		protocol("create.cwd", "the command runs in cwd", typeCreate+".cwd", func(t *T) {
+			dir, err := os.MkdirTemp(t.Cwd, ".acp-terminal-check") // a client may forbid directories outside
+			t.trouble(err)
+			defer os.RemoveAll(dir)
+			t.runsIn(with(t.command(child.Step("dir")), "cwd", dir), dir)
+		}, "wait.pending", "output.shape"),
+		protocol("create.cwd.relative", "a relative cwd is an error",
+			pageExecuting+": cwd must be an absolute path",
+			func(t *T) { t.noTerminal(with(t.command(), "cwd", "."), "cwd is relative") }),
+		protocol("create.cwd.absent", "without cwd the command runs in the session's directory",
+			"Session Setup, Working Directory",
+			func(t *T) { t.runsIn(t.command(child.Step("dir")), t.Cwd) }, "wait.pending", "output.shape"),
+		beyond("create.cwd.missing", "a cwd that is not there is an error, or an exit",
+			"a command in another directory than was asked for may do harm", func(t *T) {
+				missing := filepath.Join(t.Cwd, ".acp-terminal-check-missing")
+				p, id := t.try(with(t.command(child.Step("touch", t.path("ran"))), "cwd", missing))
+				if p.came.Error == nil {
+					t.wait(id)
 				}
 				t.want(!t.made("ran"), "no command to run", "the command ran, in another directory")
-			},
-		},
+			}, "wait.pending"),
 	}
 }
 
@@ -75,25 +65,17 @@ func environment() []Check {
 		}
 	}
 	return []Check{
-		{
-			ID: "create.env", Title: "the command has the variables of env", Level: Protocol, Source: typeCreate + ".env",
-			needs: "wait.pending output.shape",
-			run:   has("value", set(variable, "value")),
-		}, {
-			ID: "create.env.text", Title: "a variable's value is as it was sent", Level: Protocol,
-			Source: "schema, EnvVariable", needs: "create.env",
-			run: has(`a=b "c" $PATH é`, set(variable, `a=b "c" $PATH é`)),
-		}, {
-			ID: "create.env.last", Title: "the last of two variables of a name counts", Level: Beyond,
-			Source: "so it is for every program that starts others", needs: "create.env",
-			run: has("second", set(variable, "first"), set(variable, "second")),
-		}, {
-			ID: "create.env.kept", Title: "the client's PATH stays besides the variables of env", Level: Beyond,
-			Source: "a command without PATH finds no programs", needs: "create.env",
-			run: func(t *T) {
+		protocol("create.env", "the command has the variables of env",
+			typeCreate+".env", has("value", set(variable, "value")), "wait.pending", "output.shape"),
+		protocol("create.env.text", "a variable's value is as it was sent",
+			"schema, EnvVariable", has(`a=b "c" $PATH é`, set(variable, `a=b "c" $PATH é`)), "create.env"),
+		beyond("create.env.last", "the last of two variables of a name counts",
+			"so it is for every program that starts others",
+			has("second", set(variable, "first"), set(variable, "second")), "create.env"),
+		beyond("create.env.kept", "the client's PATH stays besides the variables of env",
+			"a command without PATH finds no programs", func(t *T) {
 				got := env(t, "PATH", set(variable, "x"))
 				t.want(got != nil && *got != "", "PATH to be set", "it is not set")
-			},
-		},
+			}, "create.env"),
 	}
 }

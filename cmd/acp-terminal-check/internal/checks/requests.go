@@ -26,21 +26,16 @@ func ids() []Check {
 		}
 	}
 	return []Check{
-		{
-			ID: "rpc.id", Title: "an answer has the id of its request, also if that is a string", Level: Protocol,
-			Source: "JSON-RPC 2.0, Response object", needs: "output.shape", run: have("check/é", "7"),
-		}, {
-			ID: "rpc.id.large", Title: "ids up to 2^53 come back as they are", Level: Protocol,
-			Source: typeID + ": an integer of 64 bits", needs: "output.shape",
-			run: have(math.MaxInt32+1, math.MaxUint32+1, 1<<53-1, 1<<53),
-		}, {
-			ID: "rpc.id.int64", Title: "ids up to 2^63-1 come back as they are", Level: Beyond,
-			Source: typeID + ": an integer of 64 bits, which some languages round", needs: "rpc.id.large",
-			run: have(1<<53+1, math.MaxInt64),
-		}, {
-			ID: "rpc.id.negative", Title: "negative ids come back as they are", Level: Protocol,
-			Source: typeID + ": an integer of 64 bits", needs: "output.shape", run: have(-1, math.MinInt32),
-		},
+		protocol("rpc.id", "an answer has the id of its request, also if that is a string",
+			"JSON-RPC 2.0, Response object", have("check/é", "7"), "output.shape"),
+		protocol("rpc.id.large", "ids up to 2^53 come back as they are",
+			typeID+": an integer of 64 bits",
+			have(math.MaxInt32+1, math.MaxUint32+1, 1<<53-1, 1<<53), "output.shape"),
+		beyond("rpc.id.int64", "ids up to 2^63-1 come back as they are",
+			typeID+": an integer of 64 bits, which some languages round",
+			have(1<<53+1, math.MaxInt64), "rpc.id.large"),
+		protocol("rpc.id.negative", "negative ids come back as they are",
+			typeID+": an integer of 64 bits", have(-1, math.MinInt32), "output.shape"),
 	}
 }
 
@@ -57,10 +52,8 @@ func (t *T) sendAs(id any, method string, params any) *pending {
 
 func cancels() []Check {
 	return []Check{
-		{
-			ID: "cancel.wait", Title: "a cancelled wait ends with -32800 or a status, and the command runs on", Level: Protocol,
-			Source: pageCancel + ": an answer, if the client supports it at all", needs: "wait.concurrent output.shape",
-			run: func(t *T) {
+		protocol("cancel.wait", "a cancelled wait ends with -32800 or a status, and the command runs on",
+			pageCancel+": an answer, if the client supports it at all", func(t *T) {
 				id := t.create(t.command(t.lock("command"), t.stay(), child.Step("touch", t.path("whole"))))
 				t.runs("command")
 				wait := t.cancelledWait(id)
@@ -73,23 +66,18 @@ func cancels() []Check {
 				t.cancelledOr(wait, true)
 				t.ends("command", "the command")
 				t.want(t.made("whole"), "the command to run to its end", "it was ended before")
-			},
-		}, {
-			ID: "cancel.answered", Title: "a cancelled wait is answered at once", Level: Beyond,
-			Source: "a cancelled turn need not wait for the command", needs: "cancel.wait",
-			run: func(t *T) {
+			}, "wait.concurrent", "output.shape"),
+		beyond("cancel.answered", "a cancelled wait is answered at once",
+			"a cancelled turn need not wait for the command", func(t *T) {
 				id := t.start()
 				t.cancelledOr(t.cancelledWait(id), true)
 				t.stays("command", "the command")
-			},
-		}, {
-			ID: "cancel.unknown", Title: "a cancel of a request that is not known is left out", Level: Beyond,
-			Source: "the answer and the cancel may cross",
-			run: func(t *T) {
+			}, "cancel.wait"),
+		beyond("cancel.unknown", "a cancel of a request that is not known is left out",
+			"the answer and the cancel may cross", func(t *T) {
 				t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": 1 << 30})
 				t.create(t.command())
-			},
-		},
+			}),
 	}
 }
 

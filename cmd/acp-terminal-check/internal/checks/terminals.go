@@ -38,13 +38,19 @@ func (t *T) create(params rpc.Object) (id string) {
 	return *created.TerminalID
 }
 
-// noTerminal sends a create that must be refused. If it succeeds anyway, the terminal is released.
-func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
-	p := t.send("terminal/create", params)
+// try sends a create that may be refused. Otherwise, the terminal is released after the check.
+func (t *T) try(params rpc.Object) (p *pending, id string) {
+	p = t.send("terminal/create", params)
 	var created struct{ TerminalID string }
 	if a := t.answer(p); json.Unmarshal(a.Result, &created) == nil && created.TerminalID != "" {
 		t.terminals = append(t.terminals, created.TerminalID)
 	}
+	return p, created.TerminalID
+}
+
+// noTerminal sends a create that must be refused.
+func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
+	p, _ := t.try(params)
 	return t.refused(p, expected)
 }
 

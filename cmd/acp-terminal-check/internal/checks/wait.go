@@ -22,16 +22,12 @@ func wait() []Check {
 		}
 	}
 	return []Check{
+		protocol("wait.exit", "a command that succeeds has exitCode 0 and no signal", pageWait, code(0)),
+		protocol("wait.code", "a command that fails has its exitCode and no signal",
+			pageWait, code(77), "wait.pending"),
 		{
-			ID: "wait.exit", Title: "a command that succeeds has exitCode 0 and no signal", Level: Protocol, Source: pageWait,
-			run: code(0),
-		}, {
-			ID: "wait.code", Title: "a command that fails has its exitCode and no signal", Level: Protocol, Source: pageWait,
-			needs: "wait.pending",
-			run:   code(77),
-		}, {
 			ID: "wait.signal", Title: "a command that a signal ended has the signal and no exitCode", Level: Protocol,
-			Source: typeWait + ": the signal that terminated the process", signals: true, needs: "wait.pending",
+			Source: typeWait + ": the signal that terminated the process", signals: true, needs: []string{"wait.pending"},
 			run: func(t *T) {
 				s := t.bySignal()
 				t.want(s.Signal != nil && *s.Signal != "", "a signal", "there is none")
@@ -39,7 +35,7 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.signal.name", Title: "the signal has its name, such as SIGTERM", Level: Beyond,
-			Source: "numbers differ from system to system", signals: true, needs: "wait.signal",
+			Source: "numbers differ from system to system", signals: true, needs: []string{"wait.signal"},
 			run: func(t *T) {
 				s := t.bySignal()
 				if s.Signal == nil {
@@ -48,41 +44,33 @@ func wait() []Check {
 				named := regexp.MustCompile("^(SIG)?TERM$").MatchString(*s.Signal)
 				t.want(named, "SIGTERM", "it is %q", *s.Signal)
 			},
-		}, {
-			ID: "wait.pending", Title: "wait answers when the command has ended, and not before", Level: Protocol,
-			Source: pageWait, needs: "wait.exit create.immediate",
-			run: func(t *T) {
-				id := t.start()
-				wait := t.send("terminal/wait_for_exit", t.of(id))
-				t.throughout(func() bool { return !wait.answered() }, "no answer while the command runs", "there is one")
-				t.still("command", "the command")
-				t.let("stop")
-				var s status
-				t.result(wait, &s)
-				t.want(s.is(0), "exitCode 0", "it is another one")
-			},
-		}, {
-			ID: "wait.concurrent", Title: "while a wait is pending, other requests are answered", Level: Protocol,
-			Source: "Terminals, Building a Timeout", needs: "create.id.unique wait.pending output.shape",
-			run: func(t *T) {
+		},
+		protocol("wait.pending", "wait answers when the command has ended, and not before", pageWait, func(t *T) {
+			id := t.start()
+			wait := t.send("terminal/wait_for_exit", t.of(id))
+			t.throughout(func() bool { return !wait.answered() }, "no answer while the command runs", "there is one")
+			t.still("command", "the command")
+			t.let("stop")
+			var s status
+			t.result(wait, &s)
+			t.want(s.is(0), "exitCode 0", "it is another one")
+		}, "wait.exit", "create.immediate"),
+		protocol("wait.concurrent", "while a wait is pending, other requests are answered",
+			"Terminals, Building a Timeout", func(t *T) {
 				id := t.start()
 				wait := t.send("terminal/wait_for_exit", t.of(id))
 				t.wait(t.create(t.command()))
 				t.output(id)
 				t.want(!wait.answered(), "no answer while the command runs", "there is one")
-			},
-		}, {
-			ID: "wait.again", Title: "a second wait has the same answer", Level: Protocol,
-			Source: "Terminals, Killing Commands: wait_for_exit after the end", needs: "wait.code",
-			run: func(t *T) {
+			}, "create.id.unique", "wait.pending", "output.shape"),
+		protocol("wait.again", "a second wait has the same answer",
+			"Terminals, Killing Commands: wait_for_exit after the end", func(t *T) {
 				id := t.create(t.command(child.Step("exit", 5)))
 				first, second := t.wait(id), t.wait(id)
 				t.want(first.is(5) && second.is(5), "exit code 5, twice", "it is another one")
-			},
-		}, {
-			ID: "wait.many", Title: "several waits of a terminal are all answered", Level: Beyond,
-			Source: "an agent may wait for a command in two places", needs: "wait.pending",
-			run: func(t *T) {
+			}, "wait.code"),
+		beyond("wait.many", "several waits of a terminal are all answered",
+			"an agent may wait for a command in two places", func(t *T) {
 				id := t.start()
 				waits := []*pending{}
 				for range 3 {
@@ -92,17 +80,13 @@ func wait() []Check {
 				for _, wait := range waits {
 					t.result(wait, nil)
 				}
-			},
-		}, {
-			ID: "wait.background", Title: "wait answers when the command has ended, though a process it left holds its output",
-			Level: Beyond, Source: "else a command that starts a server in the background never ends",
-			needs: "wait.pending",
-			run: func(t *T) {
+			}, "wait.pending"),
+		beyond("wait.background", "wait answers when the command has ended, though a process it left holds its output",
+			"else a command that starts a server in the background never ends", func(t *T) {
 				id := t.background()
 				t.wait(id)
 				t.still("child", "the process that the command left")
-			},
-		},
+			}, "wait.pending"),
 	}
 }
 

@@ -61,7 +61,7 @@ func TestCancelledStart(t *testing.T) {
 				}
 			}
 			require.EqualError(t, <-returned, "enough")
-			require.Equal(t, 1, text.closed)
+			require.EqualValues(t, 1, text.closed.Load())
 		})
 	}
 }
@@ -139,7 +139,7 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 			var text lines
 			_, err := r.Start(ctx, startRequest(&text))
 			require.EqualError(t, err, "enough")
-			require.Equal(t, 1, text.closed)
+			require.EqualValues(t, 1, text.closed.Load())
 			if c.lost {
 				require.ErrorContains(t, connection.whyLost(), "has not ended a cancelled start within 200ms")
 			} else {

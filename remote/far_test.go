@@ -2,16 +2,16 @@ package remote
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net"
 	"regexp"
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -94,28 +94,13 @@ func (f *far) answerClose() {
 
 // lines collects the text written to it. Its methods are safe for concurrent use.
 type lines struct {
-	mu     sync.Mutex
-	text   bytes.Buffer
-	closed int
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
+	racetest.Buffer
+	closed atomic.Int32
 }
 
 func (l *lines) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed++
+	l.closed.Add(1)
 	return nil
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // serve greets, and answers the first start as that of a running process. Then it calls then.

@@ -250,7 +250,7 @@ func FuzzAnswers(f *testing.F) {
 		<-p.Gone()
 		p.Wait()
 		p.Close()
-		require.Equal(t, 1, text.closed)
+		require.EqualValues(t, 1, text.closed.Load())
 	})
 }
 

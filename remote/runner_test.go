@@ -325,7 +325,7 @@ func TestSignals(t *testing.T) {
 	<-names
 	<-p.(*process).freed.Done()
 	require.Empty(t, r.link.connection.processes)
-	require.Equal(t, 1, text.closed)
+	require.EqualValues(t, 1, text.closed.Load())
 }
 
 // Errors of the remote side keep their kinds, unless a remote side cannot have such an error.

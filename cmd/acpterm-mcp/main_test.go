@@ -5,7 +5,6 @@ package main
 // The program, as an agent starts it: in a process of its own, with MCP on standard input and output.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -58,28 +56,10 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// log is what the program writes to standard error.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // connectTo starts the program and connects a client to it.
-func connectTo(t *testing.T, options *mcp.ClientOptions, arguments ...string) (*mcp.ClientSession, *log) {
+func connectTo(t *testing.T, options *mcp.ClientOptions, arguments ...string) (*mcp.ClientSession, *racetest.Buffer) {
 	t.Helper()
-	cmd, messages := program(arguments...), new(log)
+	cmd, messages := program(arguments...), new(racetest.Buffer)
 	cmd.Stderr = messages
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester"}, options)
 	s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
@@ -424,7 +404,7 @@ func testSignal(t *testing.T, sig syscall.Signal) {
 
 func TestErrorsAfterASignalAreShown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
-	messages := new(log)
+	messages := new(racetest.Buffer)
 	cmd, s := startPiped(t, messages, "-root", t.TempDir(), "-others", "allow", "-journal", dir)
 	text, ok := call(t, s, "run", object{"command": "sleep 1000", "wait_ms": 0})
 	require.True(t, ok, text)

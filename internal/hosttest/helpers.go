@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // WriteAll writes lines before it reads anything, as an agent may.
@@ -78,17 +79,11 @@ func Rest(t testing.TB, conn io.ReadWriteCloser, options *acpterm.HandlerOptions
 // BytesConn is a connection whose peer will not write any more.
 type BytesConn struct {
 	io.Reader
-	mu      sync.Mutex
-	written bytes.Buffer
 }
 
-func (c *BytesConn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.written.Write(p)
-}
+func (BytesConn) Write(p []byte) (int, error) { return len(p), nil }
 
-func (c *BytesConn) Close() error { return nil }
+func (BytesConn) Close() error { return nil }
 
 // RealTempDir returns a temporary directory without symbolic links in its path.
 func RealTempDir(t testing.TB) string {
@@ -108,27 +103,9 @@ func Programs(t testing.TB, names ...string) (dir string) {
 	return dir
 }
 
-// lockedBuffer is a bytes.Buffer for concurrent use.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
 // CaptureLog returns a buffer that receives slog's log during the test.
-func CaptureLog(t *testing.T) *lockedBuffer {
-	buffer := new(lockedBuffer)
+func CaptureLog(t *testing.T) *racetest.Buffer {
+	buffer := new(racetest.Buffer)
 	logger, writer, flags := slog.Default(), log.Writer(), log.Flags()
 	slog.SetDefault(slog.New(slog.NewTextHandler(buffer, nil)))
 	t.Cleanup(func() {

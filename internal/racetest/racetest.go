@@ -1,5 +1,5 @@
-// Package racetest makes test binaries exit immediately. Under the race detector a program sleeps for a second before
-// it exits, which adds up to half a minute for all packages. Only tests import it.
+// Package racetest makes test binaries exit immediately, and has a buffer for concurrent use. Under the race detector a
+// program sleeps for a second before it exits, which adds up to half a minute for all packages. Only tests import it.
 package racetest
 
 import (

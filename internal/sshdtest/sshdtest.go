@@ -4,11 +4,11 @@
 package sshdtest
 
 import (
-	"bytes"
 	"net"
 	"os"
-	"sync"
 	"testing"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // isRequired is the variable that turns skipped tests into failures.
@@ -31,7 +31,7 @@ type Server struct {
 	// Dir contains all of these and belongs to the server. Any user can read it.
 	Dir string
 
-	log  log
+	log  racetest.Buffer
 	kill func()
 }
 
@@ -59,22 +59,4 @@ func skip(t testing.TB, reason string) {
 		t.Fatal(isRequired + " is set, and " + reason)
 	}
 	t.Skip(reason + " (" + isRequired + " makes this a failure)")
-}
-
-// log keeps the text written to it. It is safe for concurrent use.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -90,11 +90,14 @@ func outputMutants() map[string]mutant {
 			return text
 		})},
 		"shows no unfinished character": {breaks: "text.unfinished.end", serve: prints(func(c *call, text string) string {
+			all := ""
 			for _, arg := range c.created().args() {
-				if written, _ := child.Written(arg); endsUnfinished(written) {
-					whole := strings.ToValidUTF8(written, "")
-					return text[:min(len(text), len(whole))] // on Windows, the rest may be characters of a code page
-				}
+				written, _ := child.Written(arg)
+				all += written
+			}
+			if endsUnfinished(all) {
+				whole := strings.ToValidUTF8(all, "")
+				return text[:min(len(text), len(whole))] // on Windows, the rest may be characters of a code page
 			}
 			return text
 		})},

@@ -282,7 +282,7 @@ func TestRecoverWithoutPatience(t *testing.T) {
 	requireGone(t, h.tree)
 	require.Empty(t, fileNames(t, files), "one got SIGTERM")
 	require.Contains(t, recovered[1].Ended, h.terminals[1].Tree[0].PID)
-	require.Empty(t, leaktest.Running("ACPTERM_TERMINAL="+string(h.terminals[1].ID)), "it went on spawning")
+	require.Empty(t, leaktest.Running("ACPTERM_TERMINAL="+string(h.terminals[1].ID)+"\x00"), "it went on spawning")
 	require.Empty(t, fileNames(t, dir))
 }
 

@@ -64,7 +64,7 @@ func (f *farEnd) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 
 func (f *farEnd) requireNothing(t testing.TB) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(leaktest.Running(f.mark)) == 0 }, time.Minute, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return len(leaktest.Running(f.mark+"\x00")) == 0 }, time.Minute, 5*time.Millisecond,
 		"processes are left at the far end")
 }
 
@@ -308,7 +308,7 @@ func TestCancelledStarts(t *testing.T) {
 	far := newFarEnd("sh")
 	m, r := newFarManager(t, far, far)
 	require.NoError(t, r.Connect(testContext(t)))
-	none := len(leaktest.Running(far.mark))
+	none := len(leaktest.Running(far.mark + "\x00"))
 	tries := longtest.Times(30, 100)
 	for i := range tries {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond/time.Duration(tries))
@@ -321,7 +321,7 @@ func TestCancelledStarts(t *testing.T) {
 		} else {
 			require.True(t, errors.Is(err, acpterm.ErrCancelled), err)
 		}
-		require.Len(t, leaktest.Running(far.mark), none, "create %d", i)
+		require.Len(t, leaktest.Running(far.mark+"\x00"), none, "create %d", i)
 	}
 	c := r.link.connection
 	require.Eventually(t, func() bool {

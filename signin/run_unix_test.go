@@ -25,6 +25,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -455,7 +456,7 @@ func TestRunKeepsWhatIsDetached(t *testing.T) {
 	require.FileExists(t, ran)
 	found := alive(mark)
 	require.Len(t, found, 1)
-	pid, err := strconv.Atoi(filepath.Base(found[0]))
+	pid, err := strconv.Atoi(strings.Fields(found[0])[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.Eventually(t, func() bool { return len(alive(mark)) == 0 }, time.Minute, time.Millisecond)
@@ -478,13 +479,4 @@ func TestRunConcurrently(t *testing.T) {
 }
 
 // alive returns the processes with a variable in their environment, where the system shows it.
-func alive(mark string) (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		environ, _ := os.ReadFile(entry + "/environ")
-		if bytes.Contains(environ, []byte(mark+"\x00")) {
-			found = append(found, entry)
-		}
-	}
-	return found
-}
+func alive(mark string) []string { return leaktest.Running(mark + "\x00") }

@@ -91,7 +91,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 	case cancelled && errors.Is(err, acpterm.ErrCancelled):
 		err = nil
 	}
-	if left := leaktest.Running(mark); len(left) > 0 {
+	if left := leaktest.Running(mark + "\x00"); len(left) > 0 {
 		err = fmt.Errorf("%q is left, and the error is %v", left, err)
 	}
 	if err != nil {
@@ -260,7 +260,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		cancel()
 		require.NoError(t, err)
 		// A child that was about to become a command when its host died ends by itself.
-		require.Eventually(t, func() bool { return len(leaktest.Running(mark)) == 0 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return len(leaktest.Running(mark+"\x00")) == 0 }, time.Minute, time.Millisecond)
 		records, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, records)

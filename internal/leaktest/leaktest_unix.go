@@ -31,11 +31,12 @@ func Processes(mark string) (found []string) {
 	return found
 }
 
-// Running returns the processes with a variable in their environment, which a zombie does not have.
-func Running(mark string) (found []string) {
+// Running returns the stat of each process with a text in its environment, where /proc exists. A zombie has no
+// environment, and a variable ends with "\x00".
+func Running(text string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
-		if environ, _ := os.ReadFile(entry + "/environ"); bytes.Contains(environ, []byte(mark+"\x00")) {
+		if environ, _ := os.ReadFile(entry + "/environ"); bytes.Contains(environ, []byte(text)) {
 			stat, _ := os.ReadFile(entry + "/stat")
 			found = append(found, string(stat))
 		}

@@ -13,12 +13,10 @@ package conformance
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
 // adaptersVariable, set to anything, makes the test install and run the adapters.
@@ -215,7 +214,7 @@ func (a adapter) converse(
 		status, err := process.Wait(context.Background())
 		require.NoError(t, err)
 		t.Logf("%s ended: %v", a.program, status)
-		require.Empty(t, processesWith(home), "processes are left")
+		require.Empty(t, leaktest.Running(home), "processes are left")
 	})
 
 	var version struct {
@@ -256,17 +255,4 @@ func allowOnce(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any,
 		}
 	}
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
-}
-
-// processesWith returns the processes with a text in their environment, where /proc exists.
-func processesWith(text string) (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
-		if strings.Contains(string(environ), text) {
-			line, _ := os.ReadFile(filepath.Join(entry, "cmdline"))
-			found = append(found, fmt.Sprintf("%s: %q", entry, line))
-		}
-	}
-	return found
 }

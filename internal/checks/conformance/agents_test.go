@@ -13,7 +13,6 @@ package conformance
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -30,6 +29,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
 // agentsVariable, set to anything, makes the test install and run the agents.
@@ -227,11 +228,11 @@ func (r *agentRun) wait() error { return <-r.ended }
 func (r *agentRun) finish(t *testing.T, cancel func()) {
 	cancel()
 	r.wait()
-	gone := func() bool { return len(processesWith(r.base)) == 0 }
+	gone := func() bool { return len(leaktest.Running(r.base)) == 0 }
 	if !assert.Eventually(t, gone, time.Minute, 20*time.Millisecond) {
-		for _, process := range processesWith(r.base) {
-			t.Errorf("left: %s", process)
-			syscall.Kill(processID(process), syscall.SIGKILL)
+		for _, stat := range leaktest.Running(r.base) {
+			t.Errorf("left: %s", stat)
+			syscall.Kill(must(strconv.Atoi(strings.Fields(stat)[0])), syscall.SIGKILL)
 		}
 	}
 	_, err := r.visit()
@@ -276,12 +277,8 @@ func (r *agentRun) visit() (string, error) {
 
 // parentOfServer returns the process that has started acpterm-mcp.
 func (r *agentRun) parentOfServer(t *testing.T) int {
-	for _, process := range processesWith(r.base) {
-		dir := fmt.Sprint("/proc/", processID(process))
-		if exe, _ := os.Readlink(dir + "/exe"); filepath.Base(exe) == "acpterm-mcp" {
-			stat, err := os.ReadFile(dir + "/stat")
-			require.NoError(t, err)
-			_, rest, _ := strings.Cut(string(stat), ") ")
+	for _, stat := range leaktest.Running(r.base) {
+		if name, rest, _ := strings.Cut(stat, ") "); strings.HasSuffix(name, "(acpterm-mcp") {
 			return must(strconv.Atoi(strings.Fields(rest)[1]))
 		}
 	}
@@ -289,16 +286,9 @@ func (r *agentRun) parentOfServer(t *testing.T) int {
 	return 0
 }
 
-// processID returns the id of a process that processesWith has found.
-func processID(found string) int {
-	name, _, _ := strings.Cut(strings.TrimPrefix(found, "/proc/"), ":")
-	return must(strconv.Atoi(name))
-}
-
 const backgroundServer = `package main
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/signal"

@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
@@ -109,7 +109,7 @@ func TestEnds(t *testing.T) {
 			require.Equal(t, "x\n", string(output.Bytes[:2]))
 			test.end(t, cmd, in, out)
 			err = cmd.Wait()
-			require.Empty(t, marked(mark))
+			require.Empty(t, leaktest.Running("="+mark+"\x00"))
 			require.Equal(t, test.code, cmd.ProcessState.ExitCode(), "%v %s", err, stderr.String())
 			require.Contains(t, stderr.String(), test.text)
 		})
@@ -118,15 +118,4 @@ func TestEnds(t *testing.T) {
 
 func sendSignal(sig syscall.Signal) func(*testing.T, *exec.Cmd, io.Closer, io.Closer) {
 	return func(t *testing.T, cmd *exec.Cmd, _, _ io.Closer) { require.NoError(t, cmd.Process.Signal(sig)) }
-}
-
-// marked returns the running processes with a mark in their environment. It finds them in /proc, if it exists.
-func marked(mark string) (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		if environ, _ := os.ReadFile(entry + "/environ"); bytes.Contains(environ, []byte("="+mark+"\x00")) {
-			found = append(found, entry)
-		}
-	}
-	return found
 }

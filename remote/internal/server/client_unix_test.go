@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -340,17 +339,8 @@ func (c *client) close(number uint64, p *seen) {
 	c.await(func() bool { return p.isClosed })
 }
 
-// marked returns the running processes with a mark in their environment. It finds them in /proc, if it exists.
-func marked(mark string) (found []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		if environ, _ := os.ReadFile(entry + "/environ"); bytes.Contains(environ, []byte("="+mark+":")) {
-			stat, _ := os.ReadFile(entry + "/stat")
-			found = append(found, string(stat))
-		}
-	}
-	return found
-}
+// marked returns the running processes of a mark.
+func marked(mark string) []string { return leaktest.Running("=" + mark + ":") }
 
 // requireNone waits until no process with a mark runs.
 func requireNone(t *testing.T, mark string) {

@@ -6,19 +6,16 @@ package conformance
 // TypeScript SDKs of ACP and MCP. The agent receives the server in session/new.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/mcpserver"
 )
 
@@ -84,25 +81,10 @@ func startMCPAgent(t *testing.T, version int, transports ...string) *mcpAgent {
 
 // start starts the agent's process. It ends with the test.
 func (a *mcpAgent) start(transports []string) {
-	cmd := typeScript(a.t, "mcpagent.mjs", append([]string{fmt.Sprint(a.version)}, transports...)...)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	stdin := must(cmd.StdinPipe())
-	stdout := must(cmd.StdoutPipe())
-	require.NoError(a.t, cmd.Start())
 	h := acpterm.NewHandler(a.manager, &acpterm.HandlerOptions{Capabilities: new(acpterm.ClientCapabilities)})
-	rest := h.Filter(context.Background(), agentproc.JoinStdio(stdout, stdin))
-	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest),
-		jsonrpc2.HandlerWithError(a.next))
-	a.t.Cleanup(func() {
-		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-		defer stop.Stop()
-		a.conn.Close()
-		<-a.conn.DisconnectNotify()
-		require.NoError(a.t, h.Close())
-		require.NoError(a.t, cmd.Wait())
-		require.Empty(a.t, complaints.String(), "the SDK complained")
-	})
+	ignore := func(message) {}
+	a.conn = serveProgram(a.t, h, jsonrpc2.HandlerWithError(a.next), ignore, ignore, "mcpagent.mjs",
+		append([]string{fmt.Sprint(a.version)}, transports...)...)
 }
 
 // initialize returns the agent's response.

@@ -5,19 +5,16 @@ package conformance
 // the schema, in both directions.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"regexp"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/internal/leaktest"
 )
@@ -58,16 +55,13 @@ func startV2Agent(t *testing.T) *v2Agent {
 		t: t, steps: make(chan step, 4096), ends: make(map[acpterm.TerminalID]heldExit),
 		cancels: make(chan message, 16), answers: make(chan message, 16),
 	}
-	cmd := typeScript(t, "v2agent.mjs")
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-
 	a.manager = must(acpterm.NewManager(nil))
+	t.Cleanup(func() {
+		require.NoError(t, a.manager.Close())
+		code := regexp.MustCompile(`acpterm/acpterm\.|sourcegraph/jsonrpc2\.`)
+		require.Empty(t, leaktest.Stacks(code.MatchString), "goroutines are left")
+		a.requireValid()
+	})
 	h := acpterm.NewHandler(a.manager, &acpterm.HandlerOptions{
 		Created: func(term *acpterm.Terminal) {
 			a.mu.Lock()
@@ -75,24 +69,8 @@ func startV2Agent(t *testing.T) *v2Agent {
 			a.created = append(a.created, term)
 		},
 	})
-	fromAgent := &tap{stdout, messageLines{take: a.take}}
-	toAgent := &sink{stdin, messageLines{take: a.give}}
-	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
-	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest),
-		agentterm.New(h, nil).Handler(jsonrpc2.HandlerWithError(a.next)))
-	t.Cleanup(func() {
-		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-		defer stop.Stop()
-		a.conn.Close()
-		<-a.conn.DisconnectNotify()
-		require.NoError(t, h.Close())
-		require.NoError(t, cmd.Wait())
-		require.NoError(t, a.manager.Close())
-		code := regexp.MustCompile(`acpterm/acpterm\.|sourcegraph/jsonrpc2\.`)
-		require.Empty(t, leaktest.Stacks(code.MatchString), "goroutines are left")
-		require.Empty(t, complaints.String(), "the SDK complained")
-		a.requireValid()
-	})
+	next := agentterm.New(h, nil).Handler(jsonrpc2.HandlerWithError(a.next))
+	a.conn = serveProgram(t, h, next, a.take, a.give, "v2agent.mjs")
 	initializeV2(t, a.conn)
 	var session struct{ SessionID string }
 	require.NoError(t, a.conn.Call(t.Context(), "session/new", map[string]any{"cwd": t.TempDir()}, &session))

@@ -4,14 +4,19 @@ package conformance
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os/exec"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 // held is the state of a terminal in a client, according to testdata/tsagent/fold.mjs.
@@ -106,7 +111,7 @@ type messageLines struct {
 	line []byte
 }
 
-func (l *messageLines) add(p []byte) {
+func (l *messageLines) Write(p []byte) (int, error) {
 	for piece := range bytes.Lines(p) {
 		if l.line = append(l.line, piece...); !bytes.HasSuffix(l.line, []byte("\n")) {
 			break
@@ -118,29 +123,38 @@ func (l *messageLines) add(p []byte) {
 		l.take(m)
 		l.line = l.line[:0]
 	}
+	return len(p), nil
 }
 
-// tap passes on the messages of a pipe that it reads from.
-type tap struct {
-	io.ReadCloser
-	seen messageLines
-}
-
-func (t *tap) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	t.seen.add(p[:n])
-	return n, err
-}
-
-// sink passes on the messages to a pipe before it writes them.
-type sink struct {
-	io.WriteCloser
-	seen messageLines
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	s.seen.add(p)
-	return s.WriteCloser.Write(p)
+// serveProgram starts a program of testdata/tsagent, and serves it with a Handler and next. take and give get its
+// messages and those to it. It ends with the test, and must not complain.
+func serveProgram(
+	t *testing.T, h *acpterm.Handler, next jsonrpc2.Handler, take, give func(message), program string, args ...string,
+) *jsonrpc2.Conn {
+	t.Helper()
+	cmd := typeScript(t, program, args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	stdin, stdout := must(cmd.StdinPipe()), must(cmd.StdoutPipe())
+	require.NoError(t, cmd.Start())
+	rest := h.Filter(context.Background(), agentproc.JoinStdio(struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(stdout, &messageLines{take: take}), stdout}, struct {
+		io.Writer
+		io.Closer
+	}{io.MultiWriter(&messageLines{take: give}, stdin), stdin}))
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), next)
+	t.Cleanup(func() {
+		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		defer stop.Stop()
+		conn.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+		require.NoError(t, cmd.Wait())
+		require.Empty(t, complaints.String(), "the SDK complained")
+	})
+	return conn
 }
 
 // typeScript returns a program of testdata/tsagent, not yet started.

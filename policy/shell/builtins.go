@@ -12,8 +12,6 @@ import (
 
 // builtin describes a builtin.
 type builtin struct {
-	// hidden is the reason to refuse the builtin with any arguments.
-	hidden string
 	// check returns the reason to refuse the arguments, or "".
 	check func(args []word) string
 	// sets returns the variables that the builtin sets, removes or exports, for arguments that check allows.
@@ -28,7 +26,7 @@ const (
 	changesText = "changes what later names mean"
 )
 
-// builtins are the builtins of dash, bash, busybox ash and FreeBSD's sh.
+// builtins and hiddenBuiltins are the builtins of dash, bash, busybox ash and FreeBSD's sh.
 var builtins = map[string]builtin{
 	":": {}, "true": {file: true}, "false": {file: true}, "echo": {file: true}, "pwd": {file: true},
 	"cd": {}, "kill": {file: true}, "umask": {}, "ulimit": {}, "times": {}, "type": {},
@@ -48,24 +46,17 @@ var builtins = map[string]builtin{
 	"jobs":     {check: only("-l", "-p")}, // -x runs its arguments
 	"hash":     {check: only("-r")},       // -p sets the file of a name
 	"wait":     {check: checkWait},        // -p assigns
-
-	"eval": {hidden: runsText}, ".": {hidden: runsText}, "source": {hidden: runsText}, "fc": {hidden: runsText},
-	"alias": {hidden: changesText}, "unalias": {hidden: changesText}, "enable": {hidden: changesText},
-	"local": {hidden: "is for functions"},
-
-	"builtin": {hidden: oneShell}, "declare": {hidden: oneShell}, "typeset": {hidden: oneShell},
-	"let": {hidden: oneShell}, "shopt": {hidden: oneShell}, "mapfile": {hidden: oneShell},
-	"readarray": {hidden: oneShell}, "bind": {hidden: oneShell}, "complete": {hidden: oneShell},
-	"compgen": {hidden: oneShell}, "compopt": {hidden: oneShell}, "pushd": {hidden: oneShell},
-	"popd": {hidden: oneShell}, "dirs": {hidden: oneShell}, "disown": {hidden: oneShell},
-	"caller": {hidden: oneShell}, "history": {hidden: oneShell}, "help": {hidden: oneShell},
-	"logout": {hidden: oneShell}, "suspend": {hidden: oneShell}, "chdir": {hidden: oneShell},
-	"setvar": {hidden: oneShell}, "jobid": {hidden: oneShell}, "wordexp": {hidden: oneShell},
-	"freebsd_wordexp": {hidden: oneShell}, "nameref": {hidden: oneShell}, "print": {hidden: oneShell},
-	"whence": {hidden: oneShell}, "function": {hidden: oneShell}, "select": {hidden: oneShell},
-	"coproc": {hidden: oneShell}, "repeat": {hidden: oneShell}, "noglob": {hidden: oneShell},
-	"nocorrect": {hidden: oneShell}, "[[": {hidden: oneShell},
 }
+
+// hiddenBuiltins are refused with any arguments, for these reasons.
+var hiddenBuiltins = byName(map[string]string{
+	runsText:           "eval . source fc",
+	changesText:        "alias unalias enable",
+	"is for functions": "local",
+	oneShell: "builtin declare typeset let shopt mapfile readarray bind complete compgen compopt pushd popd dirs " +
+		"disown caller history help logout suspend chdir setvar jobid wordexp freebsd_wordexp nameref print " +
+		"whence function select coproc repeat noglob nocorrect [[",
+})
 
 // checkName returns the reason why a builtin must not write a variable, or "".
 func checkName(a word) string {

@@ -205,8 +205,9 @@ func prefixName(p acpterm.Proposal) (name string, runsAnother bool) {
 }
 
 func isPrefix(name string) bool {
-	_, found := prefixes[tableName(name)]
-	return found
+	key := tableName(name)
+	_, found := prefixes[key]
+	return found || hiddenPrograms[key] != ""
 }
 
 // quote returns a line with the words quoted, so that a shell reads them literally.

@@ -3,6 +3,8 @@ package shell
 // Programs that run another program, and their options. An option missing in the table is an error: if it has a value,
 // the command is another word.
 
+import "strings"
+
 // prefix describes where a program's arguments contain the command.
 type prefix struct {
 	kind prefixKind
@@ -30,8 +32,6 @@ type prefix struct {
 	standard string
 	// input means that the program appends arguments that it reads to the command.
 	input bool
-	// hidden is the reason why the program is refused.
-	hidden string
 }
 
 // prefixKind is the kind of the arguments after the options.
@@ -58,6 +58,15 @@ const (
 	otherShell  = "a shell with another language"
 	noPath      = "without PATH, names may mean other programs"
 )
+
+// timeout is the program timeout, which Homebrew calls gtimeout.
+var timeout = prefix{
+	flags: "fpv", values: "ks", operands: 1,
+	long: map[string]valueKind{
+		"foreground": noValue, "preserve-status": noValue, "verbose": noValue, "kill-after": needsValue,
+		"signal": needsValue,
+	},
+}
 
 // prefixes holds the programs, keyed by tableName.
 var prefixes = map[string]prefix{
@@ -92,25 +101,12 @@ var prefixes = map[string]prefix{
 			"chdir": needsValue, "command-timeout": needsValue,
 		},
 	},
-	"doas":   {flags: "n", values: "u"},
-	"time":   {flags: "p"},
-	"nohup":  {},
-	"setsid": {flags: "cfw", long: map[string]valueKind{"ctty": noValue, "fork": noValue, "wait": noValue}},
-	"nice":   {values: "n", numbers: true, long: map[string]valueKind{"adjustment": needsValue}},
-	"timeout": {
-		flags: "fpv", values: "ks", operands: 1,
-		long: map[string]valueKind{
-			"foreground": noValue, "preserve-status": noValue, "verbose": noValue, "kill-after": needsValue,
-			"signal": needsValue,
-		},
-	},
-	"gtimeout": {
-		flags: "fpv", values: "ks", operands: 1,
-		long: map[string]valueKind{
-			"foreground": noValue, "preserve-status": noValue, "verbose": noValue, "kill-after": needsValue,
-			"signal": needsValue,
-		},
-	},
+	"doas":    {flags: "n", values: "u"},
+	"time":    {flags: "p"},
+	"nohup":   {},
+	"setsid":  {flags: "cfw", long: map[string]valueKind{"ctty": noValue, "fork": noValue, "wait": noValue}},
+	"nice":    {values: "n", numbers: true, long: map[string]valueKind{"adjustment": needsValue}},
+	"timeout": timeout, "gtimeout": timeout,
 	"stdbuf": {values: "ioe", long: map[string]valueKind{"input": needsValue, "output": needsValue, "error": needsValue}},
 	"ionice": {
 		flags: "t", values: "cn",
@@ -124,34 +120,26 @@ var prefixes = map[string]prefix{
 		},
 	},
 	"busybox": {}, "toybox": {},
+}
 
-	"zsh": {hidden: otherShell}, "ksh": {hidden: otherShell}, "ksh93": {hidden: otherShell},
-	"mksh": {hidden: otherShell}, "oksh": {hidden: otherShell}, "loksh": {hidden: otherShell},
-	"pdksh": {hidden: otherShell}, "yash": {hidden: otherShell}, "csh": {hidden: otherShell},
-	"tcsh": {hidden: otherShell}, "fish": {hidden: otherShell}, "rc": {hidden: otherShell},
-	"es": {hidden: otherShell}, "rbash": {hidden: otherShell}, "posh": {hidden: otherShell},
-	"hush": {hidden: otherShell}, "nu": {hidden: otherShell}, "elvish": {hidden: otherShell},
-	"xonsh": {hidden: otherShell}, "osh": {hidden: otherShell}, "ysh": {hidden: otherShell},
-	"pwsh": {hidden: otherShell}, "powershell": {hidden: otherShell}, "cmd": {hidden: otherShell},
-	"pwsh-preview": {hidden: otherShell}, "pwsh-lts": {hidden: otherShell}, "powershell_ise": {hidden: otherShell},
-	"git-bash": {hidden: otherShell}, "wsl": {hidden: notFollowed}, "conhost": {hidden: notFollowed},
+// hiddenPrograms are refused with any arguments, for these reasons. The keys are tableNames.
+var hiddenPrograms = byName(map[string]string{
+	otherShell: "zsh ksh ksh93 mksh oksh loksh pdksh yash csh tcsh fish rc es rbash posh hush nu elvish xonsh osh ysh " +
+		"pwsh powershell cmd pwsh-preview pwsh-lts powershell_ise git-bash",
+	notFollowed: "wsl conhost su runuser script watch parallel sem chroot unshare nsenter setpriv strace ltrace at " +
+		"batch crontab screen tmux pkexec run0 systemd-run taskset chrt setarch linux32 linux64 numactl " +
+		"prlimit cpulimit unbuffer rlwrap start-stop-daemon run-parts xvfb-run dbus-run-session caffeinate " +
+		"arch entr fakeroot firejail bwrap capsh choom daemon daemonize gdb valgrind perf expect socat " +
+		"catchsegv",
+})
 
-	"su": {hidden: notFollowed}, "runuser": {hidden: notFollowed}, "script": {hidden: notFollowed},
-	"watch": {hidden: notFollowed}, "parallel": {hidden: notFollowed}, "sem": {hidden: notFollowed},
-	"chroot": {hidden: notFollowed}, "unshare": {hidden: notFollowed}, "nsenter": {hidden: notFollowed},
-	"setpriv": {hidden: notFollowed}, "strace": {hidden: notFollowed}, "ltrace": {hidden: notFollowed},
-	"at": {hidden: notFollowed}, "batch": {hidden: notFollowed}, "crontab": {hidden: notFollowed},
-	"screen": {hidden: notFollowed}, "tmux": {hidden: notFollowed}, "pkexec": {hidden: notFollowed},
-	"run0": {hidden: notFollowed}, "systemd-run": {hidden: notFollowed}, "taskset": {hidden: notFollowed},
-	"chrt": {hidden: notFollowed}, "setarch": {hidden: notFollowed}, "linux32": {hidden: notFollowed},
-	"linux64": {hidden: notFollowed}, "numactl": {hidden: notFollowed}, "prlimit": {hidden: notFollowed},
-	"cpulimit": {hidden: notFollowed}, "unbuffer": {hidden: notFollowed}, "rlwrap": {hidden: notFollowed},
-	"start-stop-daemon": {hidden: notFollowed}, "run-parts": {hidden: notFollowed},
-	"xvfb-run": {hidden: notFollowed}, "dbus-run-session": {hidden: notFollowed},
-	"caffeinate": {hidden: notFollowed}, "arch": {hidden: notFollowed}, "entr": {hidden: notFollowed},
-	"fakeroot": {hidden: notFollowed}, "firejail": {hidden: notFollowed}, "bwrap": {hidden: notFollowed},
-	"capsh": {hidden: notFollowed}, "choom": {hidden: notFollowed}, "daemon": {hidden: notFollowed},
-	"daemonize": {hidden: notFollowed}, "gdb": {hidden: notFollowed}, "valgrind": {hidden: notFollowed},
-	"perf": {hidden: notFollowed}, "expect": {hidden: notFollowed}, "socat": {hidden: notFollowed},
-	"catchsegv": {hidden: notFollowed},
+// byName returns the reason for each of the names, which blanks separate.
+func byName(names map[string]string) map[string]string {
+	reasons := make(map[string]string)
+	for reason, all := range names {
+		for _, name := range strings.Fields(all) {
+			reasons[name] = reason
+		}
+	}
+	return reasons
 }

@@ -34,8 +34,8 @@ func (w *walker) run(words []word, env []assignment, redirects []redirect, where
 	isBuiltin = isBuiltin && where == inShell && key == first.Text
 	// macOS has programs such as /usr/bin/read that run the builtin, so they are checked too.
 	if isBuiltin || !known.file {
-		if known.hidden != "" {
-			return w.refuseWord(errHidden, known.hidden, first)
+		if reason := hiddenBuiltins[key]; reason != "" {
+			return w.refuseWord(errHidden, reason, first)
 		}
 		if known.check != nil {
 			if reason := known.check(args); reason != "" {
@@ -51,14 +51,13 @@ func (w *walker) run(words []word, env []assignment, redirects []redirect, where
 	if isBuiltin && key == "cd" {
 		w.moved = true
 	}
+	if reason := hiddenPrograms[key]; reason != "" {
+		return w.refuseWord(errHidden, reason, first)
+	}
 	p, ok := prefixes[key]
 	if !ok {
 		return nil
 	}
-	if p.hidden != "" {
-		return w.refuseWord(errHidden, p.hidden, first)
-	}
-
 	if len(w.via) >= maxVia {
 		return w.refuseWord(errTooLarge, "too many programs that run programs", first)
 	}

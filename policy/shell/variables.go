@@ -13,34 +13,24 @@ var (
 )
 
 // refusedVariables are compared case-sensitively.
-var refusedVariables = map[string]string{
-	"PATH":            "decides which programs names mean",
-	"CDPATH":          "decides which directory cd means",
-	"HOME":            "decides which start-up files shells and programs read",
-	"ZDOTDIR":         "decides which start-up files shells read",
-	"SHELL":           "decides which shell programs start",
-	"IFS":             "decides how words are split",
-	"ENV":             "is a file that shells run",
-	"PS0":             "is text that shells run",
-	"PS1":             "is text that shells run",
-	"PS2":             "is text that shells run",
-	"PS3":             "is text that shells run",
-	"PS4":             "is text that shells run",
-	"PROMPT_COMMAND":  "is text that shells run",
-	"SHELLOPTS":       "changes how shells read lines",
-	"POSIXLY_CORRECT": "changes how programs read options",
-	"GLOBIGNORE":      "changes what patterns mean",
-	"EXECIGNORE":      "decides which programs names mean",
-	"FUNCNEST":        "is kept by shells",
-	// bash evaluates values of these as arithmetic, and runs the substitutions in them.
-	"RANDOM": "is evaluated by bash", "SRANDOM": "is evaluated by bash", "SECONDS": "is evaluated by bash",
-	"OPTIND": "is evaluated by bash", "HISTCMD": "is evaluated by bash", "LINENO": "is evaluated by bash",
-	"EPOCHSECONDS": "is evaluated by bash", "EPOCHREALTIME": "is evaluated by bash", "UID": "is evaluated by bash",
-	"EUID": "is evaluated by bash", "PPID": "is evaluated by bash", "COMP_CWORD": "is evaluated by bash",
+var refusedVariables = byName(map[string]string{
+	"decides which programs names mean":                     "PATH EXECIGNORE",
+	"decides which directory cd means":                      "CDPATH",
+	"decides which start-up files shells and programs read": "HOME",
+	"decides which start-up files shells read":              "ZDOTDIR",
+	"decides which shell programs start":                    "SHELL",
+	"decides how words are split":                           "IFS",
+	"is a file that shells run":                             "ENV",
+	"is text that shells run":                               "PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND",
+	"changes how shells read lines":                         "SHELLOPTS",
+	"changes how programs read options":                     "POSIXLY_CORRECT",
+	"changes what patterns mean":                            "GLOBIGNORE",
+	"is kept by shells":                                     "FUNCNEST",
+	// bash evaluates their values as arithmetic, and runs the substitutions in them.
+	"is evaluated by bash": "RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO EPOCHSECONDS EPOCHREALTIME UID EUID PPID COMP_CWORD",
 	// Libraries load code from these.
-	"GCONV_PATH": "makes programs load code", "LOCPATH": "makes programs load code",
-	"GLIBC_TUNABLES": "makes programs load code",
-}
+	"makes programs load code": "GCONV_PATH LOCPATH GLIBC_TUNABLES",
+})
 
 // refusedPrefixes are prefixes of other refused names.
 var refusedPrefixes = map[string]string{

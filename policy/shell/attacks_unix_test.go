@@ -89,9 +89,7 @@ func programs(t testing.TB, b fixture) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: filepath.Join(b.dir, "root")},
 	}}
-	for _, program := range []string{"cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool")} {
-		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.VerdictAllow, Program: program})
-	}
+	rules.Rules = append(rules.Rules, allowing("cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool"))...)
 	compiled, err := rules.Compile(b.env)
 	require.NoError(t, err)
 	return compiled
@@ -332,6 +330,11 @@ func TestEnvironmentOfALine(t *testing.T) {
 		{Command: "git log | cat"},
 		{Command: "sh", Args: []string{"-c", "git log"}},
 	}
+	manager := func(env []string) *acpterm.Manager {
+		return acptermtest.NewManager(t, &acpterm.Options{
+			Commands: acpterm.CommandOptions{Env: env}, Policy: shell.NewPolicy(allowAll, nil),
+		})
+	}
 	for _, c := range []struct {
 		variable, value string
 		want            bool
@@ -345,42 +348,28 @@ func TestEnvironmentOfALine(t *testing.T) {
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
 			b := newFixture(t)
-			guard := shell.NewPolicy(allowAll, nil)
-			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := acptermtest.NewManager(t, &acpterm.Options{
-				Commands: acpterm.CommandOptions{Env: env},
-				Policy:   guard,
-			})
-			requested := acptermtest.NewManager(t, &acpterm.Options{
-				Commands: acpterm.CommandOptions{Env: b.env},
-				Policy:   guard,
-			})
+			inherited, requested := manager(append(slices.Clone(b.env), c.variable+"="+c.value)), manager(b.env)
 			for _, req := range requests {
-				req.SessionID = "s"
-				_, err := inherited.Create(t.Context(), req, nil)
-				require.Equal(t, c.want, err == nil, "inherited: %v", err)
+				may, reason := mayRun(t, inherited, req)
+				require.Equal(t, c.want, may, "inherited: %s", reason)
 				req.Env = []acpterm.EnvVariable{{Name: c.variable, Value: c.value}}
-				_, err = requested.Create(t.Context(), req, nil)
-				require.Equal(t, c.want, err == nil, "requested: %v", err)
+				may, reason = mayRun(t, requested, req)
+				require.Equal(t, c.want, may, "requested: %s", reason)
 				if !c.want {
-					require.ErrorIs(t, err, acpterm.ErrDenied)
-					require.NotContains(t, err.Error(), c.value)
+					require.NotContains(t, reason, c.value)
 				}
 			}
 		})
 	}
-	m := acptermtest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{Env: newFixture(t).env},
-		Policy:   shell.NewPolicy(allowAll, nil),
-	})
+	m := manager(newFixture(t).env)
 	for _, name := range []string{
 		"PATH", "ENV", "BASH_ENV", "BASH_FUNC_git%%", "BASHOPTS", "SHELLOPTS", "PS4", "IFS", "CDPATH", "HOME",
 		"LD_PRELOAD", "LOCPATH", "POSIXLY_CORRECT",
 	} {
 		for _, req := range requests {
-			req.SessionID, req.Env = "s", []acpterm.EnvVariable{{Name: name, Value: "/bin"}}
-			_, err := m.Create(t.Context(), req, nil)
-			require.ErrorIs(t, err, acpterm.ErrDenied, name)
+			req.Env = []acpterm.EnvVariable{{Name: name, Value: "/bin"}}
+			may, _ := mayRun(t, m, req)
+			require.False(t, may, name)
 		}
 	}
 }

@@ -16,18 +16,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// mayRun reports whether a command may run, and the error if it is denied. Any other error fails the test.
+func mayRun(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) (may bool, reason string) {
+	t.Helper()
+	req.SessionID = "s"
+	_, err := m.Create(t.Context(), req, nil)
+	if err == nil {
+		return true, ""
+	}
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	return false, err.Error()
+}
+
+// allowing returns rules that allow programs.
+func allowing(programs ...string) (rules []policy.Rule) {
+	for _, program := range programs {
+		rules = append(rules, policy.Rule{Name: program, Verdict: acpterm.VerdictAllow, Program: program})
+	}
+	return rules
+}
+
 // allowed returns a policy that allows some programs, and git with two of its commands.
 func allowed(t testing.TB, bin string) acpterm.Policy {
-	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "reading", Verdict: acpterm.VerdictAllow, Program: "cat"},
-		{Name: "env", Verdict: acpterm.VerdictAllow, Program: "env"},
-		{Name: "xargs", Verdict: acpterm.VerdictAllow, Program: "xargs"},
-		{Name: "sh", Verdict: acpterm.VerdictAllow, Program: "sh"},
+	rules := policy.Rules{Rules: append(allowing("cat", "env", "xargs", "sh"), []policy.Rule{
 		{Name: "git status", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"status"}},
 		{Name: "git log", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"log", "..."}},
 		{Name: "no force", Verdict: acpterm.VerdictDeny, Program: "git", AnyArg: []string{"--force*", "-f"}},
 		{Name: "ask to build", Verdict: acpterm.VerdictAsk, Program: "make"},
-	}}
+	}...)}
 	compiled, err := rules.Compile([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
 	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
@@ -68,12 +84,8 @@ func TestLinesUnderRules(t *testing.T) {
 		"no-such-program | cat":             false,
 		"make | cat":                        false, // Ask denies without Approve
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line}, nil)
-		if want {
-			require.NoError(t, err, "%s", line)
-		} else {
-			require.ErrorIs(t, err, acpterm.ErrDenied, "%s", line)
-		}
+		may, reason := mayRun(t, m, acpterm.CreateTerminalRequest{Command: line})
+		require.Equal(t, want, may, "%s: %s", line, reason)
 	}
 	// Plain commands that run others.
 	for _, plain := range []struct {
@@ -87,13 +99,8 @@ func TestLinesUnderRules(t *testing.T) {
 		{[]string{"sh", "script"}, true},
 		{[]string{"env", "LD_PRELOAD=x", "git", "status"}, false},
 	} {
-		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]}
-		_, err := m.Create(t.Context(), req, nil)
-		if plain.want {
-			require.NoError(t, err, "%v", plain.args)
-		} else {
-			require.ErrorIs(t, err, acpterm.ErrDenied, "%v", plain.args)
-		}
+		may, reason := mayRun(t, m, acpterm.CreateTerminalRequest{Command: plain.args[0], Args: plain.args[1:]})
+		require.Equal(t, plain.want, may, "%v: %s", plain.args, reason)
 	}
 }
 
@@ -127,8 +134,8 @@ func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 		{shellName, []string{"-c", "touch x"}, false},
 		{shellName + " -c 'touch x' && true", nil, false},
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args}, nil)
-		require.Equal(t, c.want, err == nil, "%s %q: %v", c.command, c.args, err)
+		may, reason := mayRun(t, m, acpterm.CreateTerminalRequest{Command: c.command, Args: c.args})
+		require.Equal(t, c.want, may, "%s %q: %s", c.command, c.args, reason)
 	}
 }
 
@@ -146,10 +153,9 @@ func TestUnknownVerdictDenies(t *testing.T) {
 			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}},
 			{Command: "cat", Args: []string{"/dev/null"}},
 		} {
-			req.SessionID = "s"
-			_, err := m.Create(t.Context(), req, nil)
-			require.ErrorIs(t, err, acpterm.ErrDenied, "%+v", req)
-			require.ErrorContains(t, err, unknown.String())
+			may, reason := mayRun(t, m, req)
+			require.False(t, may, "%+v", req)
+			require.Contains(t, reason, unknown.String())
 		}
 	}
 }

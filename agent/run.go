@@ -132,7 +132,7 @@ type exitWait struct {
 
 // beginWait sends a wait. The caller must cancel it; cancelling ctx does not.
 func (t *Terminal) beginWait(ctx context.Context) *exitWait {
-	r := t.sendWait(ctx)
+	r := t.send(ctx, acpterm.MethodWaitForExit)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w := &exitWait{cancelRequest: cancel, answered: make(chan struct{})}
 	go func() {

@@ -31,8 +31,7 @@ func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
 // Output uses terminal/output to return the current output. ExitStatus is nil while the command is running.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
-	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
-	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
+	result, err := t.send(ctx, acpterm.MethodOutput).answer(ctx)
 	if err != nil {
 		return acpterm.TerminalOutputResponse{}, err
 	}
@@ -47,15 +46,10 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 // cancels the request, but the command continues to run. If the client cannot determine the exit status, the result
 // contains neither an exit code nor a signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
-	return t.readWait(t.sendWait(ctx).answer(ctx))
+	return t.readWait(t.send(ctx, acpterm.MethodWaitForExit).answer(ctx))
 }
 
-// sendWait is the non-blocking part of Wait. readWait reads its answer.
-func (t *Terminal) sendWait(ctx context.Context) *request {
-	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
-	return t.send(ctx, acpterm.MethodWaitForExit, request)
-}
-
+// readWait reads the answer to a terminal/wait_for_exit.
 func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.TerminalExitStatus, error) {
 	if err != nil {
 		return acpterm.TerminalExitStatus{}, err
@@ -69,8 +63,7 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 
 // Kill uses terminal/kill to terminate the command. The output can still be read after the command has been killed.
 func (t *Terminal) Kill(ctx context.Context) error {
-	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
-	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
+	_, err := t.send(ctx, acpterm.MethodKill).answer(ctx)
 	return err
 }
 
@@ -88,10 +81,7 @@ func (t *Terminal) Release(ctx context.Context) error {
 		t.released = make(chan struct{})
 	}
 	t.mu.Unlock()
-	k := call{
-		method: acpterm.MethodRelease, terminal: t.id,
-		params: acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id},
-	}
+	k := t.call(acpterm.MethodRelease)
 	if first {
 		go t.awaitRelease(t.client.send(context.Background(), k))
 	}
@@ -114,14 +104,20 @@ func (t *Terminal) awaitRelease(r *request) {
 }
 
 // send queues a request, unless Release has been called.
-func (t *Terminal) send(ctx context.Context, method string, params any) *request {
+func (t *Terminal) send(ctx context.Context, method string) *request {
 	t.mu.Lock()
 	released := t.released != nil
 	t.mu.Unlock()
 	if released {
 		return &request{refused: &Error{Method: method, TerminalID: t.id, Kind: acpterm.ErrTerminalNotFound}}
 	}
-	return t.client.send(ctx, call{method: method, terminal: t.id, params: params})
+	return t.client.send(ctx, t.call(method))
+}
+
+func (t *Terminal) call(method string) call {
+	return call{
+		method: method, terminal: t.id, params: acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id},
+	}
 }
 
 func (t *Terminal) badResponse(method string, err error) error {

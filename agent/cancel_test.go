@@ -1,11 +1,10 @@
 package agent_test
 
-// terminal/cancel: its answers, their order relative to the end, and how the command ends.
+// terminal/cancel and tool_call/cancel: their answers, the order relative to the end, and how the command ends.
 
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,8 +75,6 @@ func TestRefusedCancels(t *testing.T) {
 		require.Equal(t, acpterm.StateRunning, own.State())
 		ended.release(t)
 		require.ErrorContains(t, cancel(t, r, `{"sessionId":"s","terminalId":"`+string(ended.ID())+`"}`), "is unknown")
-		close(running.pieces)
-		close(own.pieces)
 		r.Close()
 	})
 }
@@ -85,13 +82,10 @@ func TestRefusedCancels(t *testing.T) {
 // A cancel ends the command step by step. A second one ends it immediately.
 func TestCancelEndsTheCommand(t *testing.T) {
 	for _, twice := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			m := newMirror(t)
-			_, r := newLink(m, nil)
-			term := newReported(t, 10)
+		reporting(t, 10, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
 			r.Report(term.Terminal, nil)
 			synctest.Wait()
-			require.True(t, m.terminal(term.ID()).cancellable)
+			require.True(t, l.mirror.terminal(term.ID()).cancellable)
 			params := `{"sessionId":"s","terminalId":"` + string(term.ID()) + `","_meta":{}}`
 			begin := time.Now()
 			require.NoError(t, cancel(t, r, params))
@@ -106,21 +100,20 @@ func TestCancelEndsTheCommand(t *testing.T) {
 			require.Equal(t, takes, time.Since(begin))
 			require.Equal(t, acpterm.EndedByKill, term.EndedBy())
 			synctest.Wait()
-			got := m.terminal(term.ID())
+			got := l.mirror.terminal(term.ID())
 			require.Equal(t, "signal SIGKILL", got.exit.String())
 			require.JSONEq(t, `{"endedBy":"killed"}`, string(got.exit.Meta["acpterm"]))
 			require.False(t, got.cancellable)
 			require.Len(t, term.manager.SessionTerminals("s"), 1, "it is not released")
-			r.Close()
 		})
 	}
 }
 
 // connected is an agent with a Reporter and a client, connected by a pipe.
 type connected struct {
-	agent, client *jsonrpc2.Conn
-	reporter      *agent.Reporter
-	mirror        *mirror
+	client   *jsonrpc2.Conn
+	reporter *agent.Reporter
+	mirror   *mirror
 
 	mu    sync.Mutex
 	order []string // the messages that the client has read
@@ -128,22 +121,14 @@ type connected struct {
 
 // newConnected connects an agent and a client. next is the agent's handler of other methods.
 func newConnected(t *testing.T, next jsonrpc2.Handler) *connected {
-	c := &connected{mirror: newMirror(t)}
-	clientEnd, agentEnd := net.Pipe()
-	c.reporter = agent.NewReporter(nil)
-	c.agent = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), c.reporter.Handler(next))
-	c.client = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), c,
+	c := &connected{mirror: newMirror(t), reporter: agent.NewReporter(nil)}
+	t.Cleanup(c.reporter.Close)
+	_, c.client = connect(t, c.reporter.Handler(next), c,
 		jsonrpc2.OnRecv(func(_ *jsonrpc2.Request, answer *jsonrpc2.Response) {
 			if answer != nil {
 				c.note("answer")
 			}
 		}))
-	t.Cleanup(func() {
-		c.client.Close()
-		c.agent.Close()
-		c.reporter.Close()
-		synctest.Wait()
-	})
 	return c
 }
 
@@ -183,10 +168,7 @@ func TestCancelIsAnsweredFirst(t *testing.T) {
 // A cancel ends the command even if the client does not read the answer. The client then reads the answer before the
 // end.
 func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMirror(t)
-		l, r := newLink(m, nil)
-		term := newReported(t, 10)
+	reporting(t, 10, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
 		l.stall()
 		r.Report(term.Terminal, nil)
 		synctest.Wait()
@@ -194,25 +176,22 @@ func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
 		for range 2 {
 			r.Cancel(params, func(err error) {
 				require.NoError(t, err)
-				m.note("answer")
+				l.mirror.note("answer")
 			})
 		}
 		_, err := term.Wait(t.Context())
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Empty(t, m.tags())
+		require.Empty(t, l.mirror.tags())
 		l.resume()
 		synctest.Wait()
-		require.Equal(t, []string{"terminal_update", "answer", "answer", "terminal_update"}, m.tags())
-		r.Close()
+		require.Equal(t, []string{"terminal_update", "answer", "answer", "terminal_update"}, l.mirror.tags())
 	})
 }
 
 // Unread answers do not pile up: the reading goroutine waits.
 func TestManyUnreadAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, r := newLink(newMirror(t), nil)
-		term := newReported(t, 10)
+	reporting(t, 10, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
 		l.stall()
 		r.Report(term.Terminal, nil)
 		synctest.Wait()
@@ -229,9 +208,6 @@ func TestManyUnreadAnswers(t *testing.T) {
 		require.Less(t, sent, 100)
 		l.resume()
 		<-done
-		close(term.pieces)
-		term.release(t)
-		r.Close()
 	})
 }
 
@@ -251,5 +227,81 @@ func TestOtherMethods(t *testing.T) {
 		require.Equal(t, int64(jsonrpc2.CodeMethodNotFound), wire.Code)
 		require.NoError(t, alone.client.Notify(t.Context(), "session/cancel", nil))
 		require.Error(t, alone.client.Call(t.Context(), "terminal/cancel", nil, nil))
+	})
+}
+
+// A cancelled tool call ends its command and has the status cancelled. Requests about other tool calls, and about those
+// that have ended, go to the agent's own handler.
+func TestCancelOfAToolCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newToolClient(t, "v2", nil)
+		cancel := func(params string) (answer string) {
+			var raw json.RawMessage
+			require.NoError(t, c.client.Call(t.Context(), "tool_call/cancel", json.RawMessage(params), &raw))
+			return string(raw)
+		}
+		const passedOn, params = `null`, `{"sessionId":"s","toolCallId":"call-1","_meta":{}}`
+		require.Equal(t, passedOn, cancel(params))
+		var err error
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err = c.run(t.Context(), "block", 0)
+		}()
+		synctest.Wait()
+		for _, other := range []string{
+			`{"sessionId":"other","toolCallId":"call-1"}`, `{"sessionId":"s","toolCallId":"call-2"}`, `[]`,
+			`{"sessionId":"s","toolcallid":"call-1"}`, `{"sessionId":"s","toolCallId":["call-1"]}`,
+		} {
+			require.Equal(t, passedOn, cancel(other))
+		}
+		synctest.Wait()
+		require.Len(t, c.manager.Terminals(), 1)
+
+		require.JSONEq(t, `{}`, cancel(params))
+		recordMessage(t, "CancelToolCallRequest", []byte(params))
+		recordMessage(t, "CancelToolCallResponse", []byte(`{}`))
+		<-ended
+		require.ErrorIs(t, err, acpterm.ErrCancelled)
+		status, _ := c.shown()
+		require.Equal(t, "cancelled", status)
+		require.Empty(t, c.manager.Terminals())
+		require.JSONEq(t, `{"sessionUpdate":"tool_call_update","toolCallId":"call-1","status":"cancelled","capabilities":null}`,
+			c.updates[len(c.updates)-1])
+		require.Equal(t, passedOn, cancel(params), "it has ended")
+	})
+}
+
+// Clients of v1 do not know the method.
+func TestCancelOfAToolCallInV1(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newToolClient(t, "delta", nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		go c.run(ctx, "block", 0)
+		synctest.Wait()
+		var answer json.RawMessage
+		params := json.RawMessage(`{"sessionId":"s","toolCallId":"call-1"}`)
+		require.NoError(t, c.client.Call(t.Context(), "tool_call/cancel", params, &answer))
+		require.Equal(t, `null`, string(answer))
+		require.Len(t, c.manager.Terminals(), 1)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestRefusedCancelsOfToolCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := connect(t, agent.NewTerminals(nil, nil).Handler(nil), initialized)
+		for params, want := range map[string][2]string{
+			`{"sessionId":"s","toolCallId":"call-1"}`: {"toolCallId", "is unknown"},
+			`{"sessionId":"s"}`:                       {"toolCallId", "must be a string"},
+			`{"toolCallId":7}`:                        {"sessionId", "must be a string"},
+		} {
+			var e *jsonrpc2.Error
+			require.ErrorAs(t, client.Call(t.Context(), "tool_call/cancel", json.RawMessage(params), nil), &e)
+			require.EqualValues(t, jsonrpc2.CodeInvalidParams, e.Code)
+			data := decode[map[string]any](t, *e.Data)
+			require.Equal(t, []any{want[0], want[1]}, []any{data["field"], data["reason"]})
+		}
 	})
 }

@@ -68,11 +68,18 @@ func (r *reported) release(t *testing.T) {
 	synctest.Wait()
 }
 
-func TestReportOfACommand(t *testing.T) {
+// reporting runs a test of a Reporter with a connection and a command, of whose output limit bytes are kept.
+func reporting(t *testing.T, limit uint64, test func(t *testing.T, l *link, r *agent.Reporter, term *reported)) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMirror(t)
-		_, r := newLink(m, nil)
-		term := newReported(t, 1000)
+		l, r := newLink(newMirror(t), nil)
+		defer r.Close()
+		test(t, l, r, newReported(t, limit))
+	})
+}
+
+func TestReportOfACommand(t *testing.T) {
+	reporting(t, 1000, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
+		m := l.mirror
 		r.Report(term.Terminal, nil)
 		r.Report(term.Terminal, nil)
 		synctest.Wait()
@@ -95,7 +102,6 @@ func TestReportOfACommand(t *testing.T) {
 			"terminal_output_chunk", "terminal_update"}, m.tags())
 		term.release(t)
 		require.Len(t, m.tags(), 5)
-		r.Close()
 	})
 }
 
@@ -219,10 +225,7 @@ func randomOutput(random *rand.Rand) []byte {
 // A client that does not read delays no command, and little output is kept for it. When it resumes reading, it gets the
 // end of the output in a few messages.
 func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMirror(t)
-		l, r := newLink(m, nil)
-		term := newReported(t, 10)
+	reporting(t, 10, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
 		r.Report(term.Terminal, nil)
 		synctest.Wait()
 		l.stall()
@@ -232,15 +235,12 @@ func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
 		}
 		l.resume()
 		synctest.Wait()
-		got := m.terminal(term.ID())
+		got := l.mirror.terminal(term.ID())
 		require.True(t, bytes.HasSuffix(term.written, got.output))
 		require.GreaterOrEqual(t, len(got.output), 10)
 		require.Less(t, len(got.output), 2<<20)
 		require.Greater(t, got.snapshots, 1)
-		require.Less(t, len(m.tags()), 6)
-		close(term.pieces)
-		term.release(t)
-		r.Close()
+		require.Less(t, len(l.mirror.tags()), 6)
 	})
 }
 
@@ -284,10 +284,8 @@ func TestReportOverAConnection(t *testing.T) {
 }
 
 func TestFlushWaitsForWhatThereIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMirror(t)
-		l, r := newLink(m, nil)
-		term := newReported(t, 1000)
+	reporting(t, 1000, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
+		m := l.mirror
 		require.NoError(t, r.Flush(t.Context(), term.Terminal), "it is not reported")
 		l.stall()
 		r.Report(term.Terminal, nil)
@@ -312,16 +310,12 @@ func TestFlushWaitsForWhatThereIs(t *testing.T) {
 		require.Equal(t, before, m.terminal(term.ID()))
 		term.release(t)
 		require.NoError(t, r.Flush(t.Context(), term.Terminal), "it is not reported any more")
-		r.Close()
 	})
 }
 
 // After a failed write, nothing is sent, and a waiting Flush fails.
 func TestReporterOfABrokenConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMirror(t)
-		l, r := newLink(m, nil)
-		term := newReported(t, 1000)
+	reporting(t, 1000, func(t *testing.T, l *link, r *agent.Reporter, term *reported) {
 		l.stall()
 		r.Report(term.Terminal, nil)
 		done := make(chan error)
@@ -333,12 +327,11 @@ func TestReporterOfABrokenConnection(t *testing.T) {
 		require.EqualError(t, err,
 			fmt.Sprintf("agent: session/update: terminal %q: the connection is cut", string(term.ID())))
 		synctest.Wait()
-		require.Empty(t, m.tags())
+		require.Empty(t, l.mirror.tags())
 		r.Report(term.Terminal, nil)
 		close(term.pieces)
 		term.release(t)
-		require.Empty(t, m.tags())
-		r.Close()
-		r.Close()
+		require.Empty(t, l.mirror.tags())
+		r.Close() // twice
 	})
 }

@@ -126,15 +126,23 @@ func with(t *testing.T, s *scripted, test func(t *testing.T, c *agent.Client, co
 		running, end := context.WithCancel(context.Background())
 		s.ended, s.end = running.Done(), end
 		s.params = make(map[string]json.RawMessage)
-		clientEnd, agentEnd := net.Pipe()
-		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), s)
-		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), nil)
-		defer func() {
-			client.Close()
-			conn.Close()
-			end()
-			synctest.Wait()
-		}()
+		conn, _ := connect(t, nil, s)
+		t.Cleanup(end)
 		test(t, agent.NewClient(conn, terminals, nil), conn)
 	})
+}
+
+// connect connects an agent and a client by a pipe, until the end of the test.
+func connect(
+	t *testing.T, ofAgent, ofClient jsonrpc2.Handler, options ...jsonrpc2.ConnOpt,
+) (agent, client *jsonrpc2.Conn) {
+	clientEnd, agentEnd := net.Pipe()
+	agent = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), ofAgent)
+	client = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), ofClient, options...)
+	t.Cleanup(func() {
+		client.Close()
+		agent.Close()
+		synctest.Wait()
+	})
+	return agent, client
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,10 +105,9 @@ func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 }
 
 func (c *toolClient) run(ctx context.Context, command string, timeout time.Duration) (agent.ToolCallResult, error) {
-	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: cmp.Or(c.id, "call-1"), Timeout: timeout, Own: c.kind == "own",
+	return c.terminals.Run(ctx, agent.ToolCall{ID: cmp.Or(c.id, "call-1"), Timeout: timeout, Own: c.kind == "own",
 		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src", OutputByteLimit: c.limit,
 			Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}})
-	return result, err
 }
 
 // shown returns the tool call's status and output as the client shows them after it has read everything.
@@ -194,15 +194,6 @@ func TestToolCallOfEachClient(t *testing.T) {
 	})
 }
 
-// updatesOf returns all updates. It replaces the terminal's id, which differs.
-func (c *toolClient) updatesOf(id acpterm.TerminalID) (all []string) {
-	synctest.Wait()
-	for _, u := range c.updates {
-		all = append(all, strings.ReplaceAll(u, string(id), "term_1"))
-	}
-	return all
-}
-
 func TestUpdatesOfAToolCall(t *testing.T) {
 	const (
 		begin = `"toolCallId":"call-1","title":"fail it","kind":"execute","status":"in_progress"`
@@ -238,7 +229,11 @@ func TestUpdatesOfAToolCall(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		result, err := c.run(t.Context(), "fail", 0)
 		require.NoError(t, err)
-		got := c.updatesOf(result.TerminalID)
+		synctest.Wait()
+		got := slices.Clone(c.updates)
+		for i, u := range got {
+			got[i] = strings.ReplaceAll(u, string(result.TerminalID), "term_1")
+		}
 		if c.kind == "v2" { // the first output may be a snapshot or a chunk
 			require.JSONEq(t, change(begin[len(`"toolCallId":"call-1",`):]+`,`+input+`,"capabilities":{"cancel":{}}`), got[0])
 			require.JSONEq(t, change(`"content":[{"type":"terminal","terminalId":"term_1"}]`), got[1])
@@ -292,40 +287,26 @@ func TestToolCallIsCancelled(t *testing.T) {
 	})
 }
 
-// Even if the client never reads, the command runs, and Run returns its result after the grace.
-func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
+// Even if the client never reads, the command runs, and Run returns its result after the grace. Completely unread tool
+// calls do not pile up.
+func TestToolCallsOfAClientThatDoesNotRead(t *testing.T) {
 	withToolClients(t, func(t *testing.T, c *toolClient) {
 		if c.kind == "client" {
 			return // this client cannot run a command without reading
 		}
 		c.reads = make(chan struct{})
-		begin := time.Now()
-		result, err := c.run(t.Context(), "pass", 0)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "no answer within 10s")
-		require.Equal(t, 10*time.Second, time.Since(begin))
-		require.Equal(t, agent.Completed, result.Outcome)
-		require.Equal(t, "one\ntwo\uFFFD\n", result.Output)
-		require.Empty(t, c.updates)
-		close(c.reads)
-		status, _ := c.shown()
-		require.Equal(t, "completed", status)
-	})
-}
-
-// Completely unread tool calls do not pile up.
-func TestToolCallsThatNobodyReads(t *testing.T) {
-	withToolClients(t, func(t *testing.T, c *toolClient) {
-		if c.kind == "client" {
-			return
-		}
-		c.reads = make(chan struct{})
 		for _, id := range []string{"call-1", "call-2", "call-3", "call-4"} {
 			c.id = id
-			_, err := c.run(t.Context(), "pass", 0)
+			begin := time.Now()
+			result, err := c.run(t.Context(), "pass", 0)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "no answer within 10s")
+			require.Equal(t, 10*time.Second, time.Since(begin))
+			require.Equal(t, agent.Completed, result.Outcome)
+			require.Equal(t, "one\ntwo\uFFFD\n", result.Output)
 		}
 		synctest.Wait()
+		require.Empty(t, c.updates)
 		close(c.reads)
 		status, _ := c.shown()
 		require.Equal(t, "completed", status)
@@ -386,12 +367,8 @@ func TestToolCallOfAClosedConnection(t *testing.T) {
 
 func TestTerminalsWithoutAnyTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clientEnd, agentEnd := net.Pipe()
 		ts := agent.NewTerminals(nil, nil)
-		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), ts.Handler(nil))
-		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), nil)
-		defer conn.Close()
-		defer client.Close()
+		_, client := connect(t, ts.Handler(nil), nil)
 		run := func(own bool) error {
 			_, err := ts.Run(t.Context(), agent.ToolCall{ID: "call-1", Request: request, Own: own})
 			return err

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
@@ -30,22 +34,27 @@ func TestMain(m *testing.M) {
 	racetest.Main(m)
 }
 
-// agentCommand returns the command that starts the scripted agent. ran is a file that the agent creates when it runs,
-// and mark a variable of all processes that it starts.
-func agentCommand(t *testing.T) (cmd *exec.Cmd, ran, mark string) {
+// agentCommand returns the command that starts the scripted agent, and a file that the agent creates when it runs. At
+// the end of the test, neither its processes nor anything of a manager of Run may be left.
+func agentCommand(t *testing.T) (cmd *exec.Cmd, ran string) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
+	acptermtest.NewManager(t, nil)
+	t.Cleanup(func() { require.Empty(t, alive(cmd), "processes are left") })
 	ran = filepath.Join(dir, "ran")
-	mark = "ACPTERM_TEST_DIR=" + dir
 	cmd = exec.Command(self, asAgent, "--acp")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), mark, "RAN="+ran, "REGION=of-the-agent", "KEPT=of-the-agent", "COLUMNS=7",
+	cmd.Env = append(os.Environ(), markOf(cmd), "RAN="+ran, "REGION=of-the-agent", "KEPT=of-the-agent", "COLUMNS=7",
 		"GORACE=atexit_sleep_ms=0") // otherwise each process lives a second longer
-	return cmd, ran, mark
+	return cmd, ran
 }
+
+// markOf returns a variable of all processes that an agent starts.
+func markOf(agent *exec.Cmd) string { return "ACPTERM_TEST_DIR=" + agent.Dir }
+
+// alive returns an agent's processes, where the system shows their environment.
+func alive(agent *exec.Cmd) (found []string) { return leaktest.Running(markOf(agent) + "\x00") }
 
 // playAgent runs the scripted agent. Without "--acp" it runs a child process of the agent, or the program of a
 // LegacyCommand.

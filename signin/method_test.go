@@ -115,10 +115,7 @@ func TestAMalformedMethodIsLeftOut(t *testing.T) {
 			last := strings.Replace(good[version], `"good"`, `"last"`, 1)
 			methods, err := signin.ReadMethods(resultOf(version, good[version],
 				"{"+terminal[version]+member+"}", last))
-			e, ok := errors.AsType[*acpterm.Error](err)
-			require.True(t, ok, "%d: %.100s", version, member)
-			require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
-			require.Equal(t, "authMethods[1]."+field, e.Field, member)
+			requireField(t, "authMethods[1]."+field, err, "%.100s", member)
 			require.Equal(t, []string{"good", "last"}, idsOf(methods), "%.100s", member)
 		}
 	}
@@ -163,10 +160,7 @@ func TestMethodsOfWhatIsNoResult(t *testing.T) {
 				require.NoError(t, err, "%.100s", result)
 				continue
 			}
-			e, ok := errors.AsType[*acpterm.Error](err)
-			require.True(t, ok, "%.100s", result)
-			require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
-			require.Equal(t, field, e.Field, "%.100s", result)
+			requireField(t, field, err, "%.100s", result)
 		}
 	}
 }
@@ -219,9 +213,7 @@ func TestTheTypeOfAMethodCountsBeforeItsMeta(t *testing.T) {
 	methods, err := signin.ReadMethods(resultOf(1,
 		`{"id":"a","name":"A","type":"terminal","args":["login"],`+legacy+`}`,
 		`{"id":"b","name":"B","type":"terminal","args":"login",`+legacy+`}`))
-	e, ok := errors.AsType[*acpterm.Error](err)
-	require.True(t, ok)
-	require.Equal(t, "authMethods[1].args", e.Field)
+	requireField(t, "authMethods[1].args", err)
 	require.Equal(t, []signin.Method{{ID: "a", Name: "A", Args: []string{"login"}}}, methods)
 }
 
@@ -240,9 +232,7 @@ func TestMethodsWithTheSameID(t *testing.T) {
 	methods, err := signin.ReadMethods(resultOf(1, good[1],
 		`{"id":"good","name":"Other","type":"terminal","args":["other"]}`,
 		`{"id":"good","name":"Other","_meta":{"terminal-auth":{"command":"sh"}}}`))
-	e, ok := errors.AsType[*acpterm.Error](err)
-	require.True(t, ok)
-	require.Equal(t, "authMethods[1].id", e.Field)
+	requireField(t, "authMethods[1].id", err)
 	require.Equal(t, []signin.Method{{ID: "good", Name: "Good", Args: []string{"login"}}}, methods)
 }
 
@@ -260,12 +250,12 @@ func TestVariablesOfAMethodThatDifferInCase(t *testing.T) {
 }
 
 // requireField checks that err is about a field.
-func requireField(t *testing.T, field string, err error) {
+func requireField(t *testing.T, field string, err error, about ...any) {
 	t.Helper()
 	e, ok := errors.AsType[*acpterm.Error](err)
-	require.True(t, ok, "%v", err)
+	require.True(t, ok, about...)
 	require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
-	require.Equal(t, field, e.Field)
+	require.Equal(t, field, e.Field, about...)
 }
 
 // numbered returns methods with the ids m0, m1 and so on.

@@ -21,7 +21,7 @@ import (
 type silent struct{ io.ReadWriter }
 
 func TestRunRefusesWhatItCannotUse(t *testing.T) {
-	good, ran, _ := agentCommand(t)
+	good, ran := agentCommand(t)
 	method := signin.Method{ID: "m", Args: []string{"login"}}
 	badMethod := signin.Method{ID: "m", Args: []string{"a\x00"}}
 	missing := exec.Command("acpterm-no-such-agent")
@@ -50,7 +50,7 @@ func TestRunRefusesWhatItCannotUse(t *testing.T) {
 
 // agentproc.Start has changed the exec.Cmd of an Agent.
 func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
-	cmd, _, _ := agentCommand(t)
+	cmd, _ := agentCommand(t)
 	agent, err := agentproc.Start(t.Context(), cmd, nil)
 	require.NoError(t, err)
 	require.NoError(t, agent.Close())
@@ -62,7 +62,7 @@ func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
 func TestRunRefusesASessionThatIsOpen(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
 	require.NoError(t, m.OpenSession("s", nil))
-	cmd, ran, _ := agentCommand(t)
+	cmd, ran := agentCommand(t)
 	err := signin.Run(t.Context(), cmd, signin.Method{ID: "m"}, nil, &signin.Options{Manager: m, Session: "s"})
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 	require.NoFileExists(t, ran)

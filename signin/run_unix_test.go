@@ -25,7 +25,6 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
-	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -102,12 +101,6 @@ func read(t *testing.T, version int, method string) signin.Method {
 // typed returns a method with the type and one argument.
 func typed(argument string) signin.Method { return signin.Method{ID: "m", Args: []string{argument}} }
 
-// guard checks at the end of the test that a manager of Run leaves nothing behind.
-func guard(t *testing.T, mark string) {
-	acptermtest.NewManager(t, nil)
-	t.Cleanup(func() { require.Empty(t, alive(mark), "processes are left") })
-}
-
 // statusOf returns the status in the error of a failed Run.
 func statusOf(t *testing.T, err error) *acpterm.TerminalExitStatus {
 	t.Helper()
@@ -122,7 +115,7 @@ func shapes(t *testing.T) map[string]struct {
 	method signin.Method
 	args   string
 } {
-	cmd, _, _ := agentCommand(t)
+	cmd, _ := agentCommand(t)
 	return map[string]struct {
 		method signin.Method
 		args   string
@@ -141,8 +134,7 @@ func shapes(t *testing.T) map[string]struct {
 func TestRunSignsIn(t *testing.T) {
 	for name, shape := range shapes(t) {
 		t.Run(name, func(t *testing.T) {
-			cmd, _, mark := agentCommand(t)
-			guard(t, mark)
+			cmd, _ := agentCommand(t)
 			someone := knowing(t)
 			before := fmt.Sprint(cmd)
 			err := signin.Run(soon(t), cmd, shape.method, someone, &signin.Options{
@@ -162,8 +154,7 @@ func TestRunSignsIn(t *testing.T) {
 
 // Only exit code 0 is success.
 func TestRunFails(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	err := signin.Run(soon(t), cmd, typed("login"), newPerson(t, map[string]string{"Password: ": "guess-5912\n"}), nil)
 	require.Equal(t, uint32(7), *statusOf(t, err).ExitCode)
 	require.EqualError(t, err, `sign in by "m": exit code 7`)
@@ -175,8 +166,7 @@ func TestRunFails(t *testing.T) {
 
 // The end of the user's input ends the program's input.
 func TestRunPassesOnTheEndOfInput(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	someone := newPerson(t, nil)
 	err := signin.Run(soon(t), cmd, typed("login"), struct {
 		io.Reader
@@ -187,8 +177,7 @@ func TestRunPassesOnTheEndOfInput(t *testing.T) {
 }
 
 func TestRunRefusesALegacyCommand(t *testing.T) {
-	cmd, ran, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, ran := agentCommand(t)
 	err := signin.Run(soon(t), cmd, shapes(t)["legacy"].method, knowing(t), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.ErrorContains(t, err, "AllowLegacyCommand")
@@ -199,8 +188,7 @@ func TestRunRefusesALegacyCommand(t *testing.T) {
 // An agent confined by the program that starts it cannot give that program a library to load: without permission, a
 // method may set only safe variables. With others nothing runs, with the embedder's manager or without it.
 func TestRunRefusesVariables(t *testing.T) {
-	cmd, ran, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, ran := agentCommand(t)
 	set := func(more ...acpterm.EnvVariable) signin.Method {
 		return signin.Method{ID: "m", Args: []string{"none"}, Env: append(more,
 			acpterm.EnvVariable{Name: "LANG", Value: "C"}, acpterm.EnvVariable{Name: "PAGER", Value: "/secret/pager"},
@@ -248,7 +236,7 @@ func TestRunRefusesVariables(t *testing.T) {
 
 // The manager's policy sees the complete command. A denied command does not run.
 func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
-	cmd, ran, _ := agentCommand(t)
+	cmd, ran := agentCommand(t)
 	var proposals []acpterm.Proposal
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways},
@@ -275,7 +263,7 @@ func TestRunUsesNoShell(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "agent")
 	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\necho ok $#\n"), 0o700))
-	cmd, _, _ := agentCommand(t)
+	cmd, _ := agentCommand(t)
 	cmd.Path, cmd.Args = file, []string{file}
 	someone := newPerson(t, nil)
 	require.NoError(t, signin.Run(soon(t), cmd, signin.Method{ID: "m"}, someone, &signin.Options{Manager: m}))
@@ -288,8 +276,7 @@ func TestRunUsesNoShell(t *testing.T) {
 // The end of the context ends the program and its child processes.
 func TestRunIsCancelled(t *testing.T) {
 	for _, own := range []bool{false, true} {
-		cmd, ran, mark := agentCommand(t)
-		guard(t, mark)
+		cmd, ran := agentCommand(t)
 		var options signin.Options
 		if !own {
 			options.Manager = acptermtest.NewManager(t, nil)
@@ -306,7 +293,7 @@ func TestRunIsCancelled(t *testing.T) {
 		require.ErrorContains(t, err, "the person changed their mind")
 		require.Equal(t, "SIGHUP", *statusOf(t, err).Signal)
 		require.FileExists(t, ran)
-		require.Empty(t, alive(mark))
+		require.Empty(t, alive(cmd))
 		if !own {
 			require.Empty(t, options.Manager.Terminals())
 		}
@@ -336,7 +323,7 @@ func TestRunInAManagersTerminal(t *testing.T) {
 			typedBytes += input.Bytes
 		}
 	})
-	cmd, _, _ := agentCommand(t)
+	cmd, _ := agentCommand(t)
 	var shown *acpterm.Terminal
 	answer := func(keys string) func(*acpterm.Terminal) {
 		return func(term *acpterm.Terminal) {
@@ -380,8 +367,7 @@ func (b broken) Read([]byte) (int, error) {
 
 // A failing terminal ends the program, and a pending Read does not delay Run.
 func TestRunWithATerminalThatFails(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
 	lost := errors.New("lost")
@@ -389,7 +375,7 @@ func TestRunWithATerminalThatFails(t *testing.T) {
 		err := signin.Run(soon(t), cmd, typed("wait"), term, nil)
 		require.ErrorIs(t, err, lost)
 		require.NotErrorIs(t, err, acpterm.ErrCancelled)
-		require.Empty(t, alive(mark))
+		require.Empty(t, alive(cmd))
 	}
 	require.NoError(t, signin.Run(soon(t), cmd, typed("none"), broken{hang: hang}, nil))
 }
@@ -407,8 +393,7 @@ func (l *late) Write(b []byte) (int, error) {
 
 // When Run returns, all of the program's output has arrived, also at a slow terminal.
 func TestRunWaitsForASlowTerminal(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	released := make(chan struct{})
 	slow := &late{newPerson(t, nil), released}
 	require.NoError(t, signin.Run(soon(t), cmd, typed("flood"), slow, &signin.Options{
@@ -424,8 +409,7 @@ func TestRunWaitsForASlowTerminal(t *testing.T) {
 }
 
 func TestRunFollowsTheSize(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	someone := newPerson(t, map[string]string{"ready": "\n"})
 	require.NoError(t, signin.Run(soon(t), cmd, typed("size"), someone, &signin.Options{
 		Started: func(term *acpterm.Terminal) { require.NoError(t, term.Resize(77, 33)) },
@@ -435,14 +419,13 @@ func TestRunFollowsTheSize(t *testing.T) {
 
 // Nothing remains after a panic of a hook.
 func TestRunWithAHookThatPanics(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	require.Panics(t, func() {
 		signin.Run(soon(t), cmd, typed("wait"), newPerson(t, nil), &signin.Options{
 			Started: func(*acpterm.Terminal) { panic("oh") },
 		})
 	})
-	require.Empty(t, alive(mark))
+	require.Empty(t, alive(cmd))
 }
 
 // Run's own manager leaves deliberately detached processes running, such as a browser.
@@ -450,22 +433,20 @@ func TestRunKeepsWhatIsDetached(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it takes setsid and /proc")
 	}
-	cmd, ran, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, ran := agentCommand(t)
 	require.NoError(t, signin.Run(soon(t), cmd, typed("detach"), newPerson(t, nil), nil))
 	require.FileExists(t, ran)
-	found := alive(mark)
+	found := alive(cmd)
 	require.Len(t, found, 1)
 	pid, err := strconv.Atoi(strings.Fields(found[0])[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Eventually(t, func() bool { return len(alive(mark)) == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(alive(cmd)) == 0 }, time.Minute, time.Millisecond)
 }
 
 // Concurrent runs of one method do not disturb each other.
 func TestRunConcurrently(t *testing.T) {
-	cmd, _, mark := agentCommand(t)
-	guard(t, mark)
+	cmd, _ := agentCommand(t)
 	m := acptermtest.NewManager(t, nil)
 	var group sync.WaitGroup
 	for range 8 {
@@ -477,6 +458,3 @@ func TestRunConcurrently(t *testing.T) {
 	}
 	group.Wait()
 }
-
-// alive returns the processes with a variable in their environment, where the system shows it.
-func alive(mark string) []string { return leaktest.Running(mark + "\x00") }

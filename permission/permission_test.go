@@ -245,26 +245,23 @@ func TestTheSessionsDirectory(t *testing.T) {
 }
 
 func TestACommandThatAPolicyChangedIsAskedAbout(t *testing.T) {
-	for what, change := range map[string]func(acpterm.Proposal) *acpterm.Command{
-		"program": func(p acpterm.Proposal) *acpterm.Command {
-			c := p.Command
-			c.Path = "/other/go"
-			return &c
-		},
-		"line": func(p acpterm.Proposal) *acpterm.Command {
-			c := p.Command
-			c.Path, c.Args = "/other/sh", []string{"sh", "-c", "rm"}
-			return &c
-		},
+	for _, c := range []struct {
+		shown string
+		req   acpterm.CreateTerminalRequest
+		path  string
+		args  []string
+	}{
+		{goTestShown, goTest(), "/other/go", []string{"go", "test", "./..."}},
+		{`{"command":"go vet"}`, acpterm.CreateTerminalRequest{Command: "go vet"}, "/other/sh", []string{"sh", "-c", "rm"}},
 	} {
 		h := newHost(t, acpterm.Options{})
-		h.change = change
-		shown, req := goTestShown, goTest()
-		if what == "line" {
-			shown, req = `{"command":"go vet"}`, acpterm.CreateTerminalRequest{Command: "go vet"}
+		h.change = func(p acpterm.Proposal) *acpterm.Command {
+			changed := p.Command
+			changed.Path, changed.Args = c.path, c.args
+			return &changed
 		}
-		h.answer(t, shown, permission.OptionKindAllowOnce)
-		require.Equal(t, "asked", h.create(t, req), what)
+		h.answer(t, c.shown, permission.OptionKindAllowOnce)
+		require.Equal(t, "asked", h.create(t, c.req), c.path)
 	}
 }
 
@@ -282,36 +279,35 @@ func TestRealCommands(t *testing.T) {
 	})
 	link, realDir := filepath.Join(t.TempDir(), "link"), t.TempDir()
 	require.NoError(t, os.Symlink(realDir, link))
-	r := read(t, "s", `{"command":"echo","args":["a"]}`)
-	r.Dir = link
-	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Args: []string{"a"}, Cwd: link}
-	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
-	_, err := m.Create(t.Context(), req, nil)
-	require.NoError(t, err)
-	_, err = m.Create(t.Context(), req, nil)
+	allow := func(rawInput, dir string) {
+		r := read(t, "s", rawInput)
+		r.Dir = dir
+		bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+	}
+	create := func(cwd, command string, args ...string) error {
+		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args, Cwd: cwd}
+		_, err := m.Create(t.Context(), req, nil)
+		return err
+	}
+	allow(`{"command":"echo","args":["a"]}`, link)
+	require.NoError(t, create(link, "echo", "a"))
+	err := create(link, "echo", "a")
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.ErrorContains(t, err, "no function that asks")
 
-	r = read(t, "s", `{"command":"true && true"}`)
-	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
-	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"}, nil)
-	require.NoError(t, err)
+	allow(`{"command":"true && true"}`, "")
+	require.NoError(t, create("", "true && true"))
 
 	// The directory differs, or has another name.
 	for _, cwd := range []string{"", realDir} {
-		r = read(t, "s", `{"command":"echo","cwd":"`+link+`"}`)
-		bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
-		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Cwd: cwd}, nil)
-		require.ErrorContains(t, err, "no function that asks", cwd)
+		allow(`{"command":"echo","cwd":"`+link+`"}`, "")
+		require.ErrorContains(t, create(cwd, "echo"), "no function that asks", cwd)
 	}
 
 	// A line was shown, and a program has its name.
 	require.NoError(t, os.WriteFile(filepath.Join(link, "true x"), []byte("#!/bin/sh\n"), 0o700))
-	r = read(t, "s", `{"command":"./true x"}`)
-	r.Dir = link
-	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
-	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "./true x", Cwd: link}, nil)
-	require.ErrorContains(t, err, "no function that asks")
+	allow(`{"command":"./true x"}`, link)
+	require.ErrorContains(t, create(link, "./true x"), "no function that asks")
 }
 
 func TestAllowAlwaysIsForThisCommandInThisSession(t *testing.T) {
@@ -387,31 +383,24 @@ func TestALateAnswerCountsForNothing(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	for _, c := range []struct{ choice, want string }{
-		{`{"optionId":"1","name":"n","kind":"allow_once"}`, `{"outcome":{"outcome":"selected","optionId":"1"}}`},
-		{`{"optionId":"5","name":"n","kind":"allow_everything"}`, `{"outcome":{"outcome":"selected","optionId":"5"}}`},
-		{`{"optionId":"5","name":"n","kind":"allow_once"}`, `{"outcome":{"outcome":"cancelled"}}`},
-		{`{}`, `{"outcome":{"outcome":"cancelled"}}`},
+	for _, c := range []struct {
+		choice        permission.Option
+		want, creates string
+	}{
+		{permission.Option{ID: "1", Name: "n", Kind: "allow_once"}, `{"outcome":"selected","optionId":"1"}`, "runs"},
+		{permission.Option{ID: "5", Name: "n", Kind: "allow_everything"}, `{"outcome":"selected","optionId":"5"}`, "asked"},
+		{permission.Option{ID: "5", Name: "n", Kind: "allow_once"}, `{"outcome":"cancelled"}`, "asked"},
+		{permission.Option{}, `{"outcome":"cancelled"}`, "asked"},
 	} {
 		h := newHost(t, acpterm.Options{})
-		var o struct {
-			ID   string `json:"optionId"`
-			Name string
-			Kind permission.OptionKind
-		}
-		require.NoError(t, json.Unmarshal([]byte(c.choice), &o))
 		response := h.bridge.Answer(t.Context(), read(t, "s", goTestShown),
 			func(context.Context, permission.Request) permission.Choice {
-				return permission.Choice{Option: permission.Option{ID: o.ID, Name: o.Name, Kind: o.Kind}}
+				return permission.Choice{Option: c.choice}
 			})
 		data, err := json.Marshal(response)
 		require.NoError(t, err)
-		require.Equal(t, c.want, string(data))
-		want := "asked"
-		if o.ID == "1" {
-			want = "runs"
-		}
-		require.Equal(t, want, h.create(t, goTest()), c.choice)
+		require.Equal(t, `{"outcome":`+c.want+`}`, string(data))
+		require.Equal(t, c.creates, h.create(t, goTest()), c.choice)
 	}
 }
 

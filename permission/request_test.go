@@ -1,6 +1,9 @@
 package permission_test
 
+// Requests of both versions of ACP: what is read, and shown.
+
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -30,13 +33,19 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		`{"sessionId":"s","options":[{"optionId":"1","name":"","kind":"reject_once"},` +
 			`{"optionId":"1","name":"n","kind":"allow_once"}],` + call + `}`: "options[1].optionId",
 	} {
-		r, err := permission.Read([]byte(params))
-		require.ErrorIs(t, err, acpterm.ErrInvalidParams, params)
-		var e *acpterm.Error
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, field, e.Field, params)
-		require.Zero(t, r)
+		requireField(t, field, []byte(params))
 	}
+}
+
+// requireField requires that Read refuses params because of a field.
+func requireField(t *testing.T, field string, params []byte) {
+	t.Helper()
+	r, err := permission.Read(params)
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%s", params)
+	var e *acpterm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, field, e.Field, "%s", params)
+	require.Zero(t, r)
 }
 
 func TestRead(t *testing.T) {
@@ -130,6 +139,134 @@ func TestTheKindOfAnOptionIsShown(t *testing.T) {
 	} {
 		require.Equal(t, want, permission.Option{ID: "1", Name: "No\n", Kind: kind}.Text(0))
 	}
+}
+
+// paramsV2 returns the params of a request of ACP v2.
+func paramsV2(subject string) []byte {
+	return []byte(`{"sessionId":"s","title":"Run?","description":"to test","options":` + allKinds +
+		`,"subject":` + subject + `}`)
+}
+
+func TestReadV2(t *testing.T) {
+	const command = `{"type":"command","command":"go test ./...","cwd":"/p","toolCallId":"c","terminalId":"term"}`
+	r, err := permission.Read(paramsV2(command))
+	require.NoError(t, err)
+	require.Len(t, r.Options, 5)
+	r.Options = nil
+	require.Equal(t, permission.Request{
+		SessionID: "s", ToolCallID: "c", Title: "Run?", Description: "to test",
+		Subject: permission.Subject{Type: permission.SubjectCommand, Command: "go test ./...", Cwd: "/p",
+			TerminalID: "term", Raw: json.RawMessage(command)},
+	}, r)
+	c, ok := r.Command()
+	require.True(t, ok)
+	require.Equal(t, permission.Command{Line: "go test ./...", Dir: "/p"}, c)
+	text, whole := r.Text(0)
+	require.True(t, whole)
+	require.Equal(t, "title      \"Run?\"\nreason     \"to test\"\nline       \"go test ./...\"\ndirectory  \"/p\"\n", text)
+
+	const call = `{"type":"tool_call","toolCall":{"toolCallId":"c","title":null,"kind":"execute","rawInput":` +
+		`{"command":["go","vet"]}}}`
+	r, err = permission.Read(paramsV2(call))
+	require.NoError(t, err)
+	require.Equal(t, "Run?", r.Title)
+	require.Equal(t, "c", r.ToolCallID)
+	require.Equal(t, permission.Subject{Type: permission.SubjectToolCall, Raw: json.RawMessage(call)}, r.Subject)
+	c, ok = r.Command()
+	require.True(t, ok)
+	require.Equal(t, permission.Command{Args: []string{"go", "vet"}}, c)
+
+	for _, params := range []string{
+		`{"sessionId":"s","title":"t","options":[]}`,
+		`{"sessionId":"s","title":"t","options":[],"subject":null,"description":7}`,
+	} {
+		r, err = permission.Read([]byte(params))
+		require.NoError(t, err)
+		require.Equal(t, permission.Request{SessionID: "s", Title: "t"}, r)
+		_, ok = r.Command()
+		require.False(t, ok)
+	}
+}
+
+// The command of a subject that is not understood is never known, even if the host adds a tool call.
+func TestUnknownSubjectIsShownAndHasNoCommand(t *testing.T) {
+	for subject, line := range map[string]string{
+		`{"type":"_mine","command":"go vet","cwd":"/p"}`:         "",
+		`{"type":"commands","toolCall":{"toolCallId":"c"}}`:      "",
+		`{"type":"command","command":"","cwd":"/p"}`:             "",
+		`{"type":"command","command":"go","cwd":"/p","env":[1]}`: "command    \"go\"\ndirectory  \"/p\"\n",
+	} {
+		r, err := permission.Read(paramsV2(subject))
+		require.NoError(t, err, subject)
+		require.JSONEq(t, subject, string(r.Subject.Raw))
+		text, _ := r.Text(0)
+		require.Equal(t, "title      \"Run?\"\nreason     \"to test\"\n"+line+"subject    "+subject+"\n", text)
+		r.Kind, r.RawInput = "execute", json.RawMessage(`{"command":"go vet"}`)
+		_, ok := r.Command()
+		require.Equal(t, line != "", ok, subject)
+	}
+}
+
+func TestReadNamesWhatIsWrongInV2(t *testing.T) {
+	for subject, field := range map[string]string{
+		`1`:  "subject",
+		`[]`: "subject",
+		`{}`: "subject.type",
+		`{"type":"","command":"go vet","cwd":"/p"}`: "subject.type",
+		`{"type":1}`:                                     "subject.type",
+		`{"type":"a","type":"a"}`:                        "subject",
+		`{"type":"tool_call"}`:                           "subject.toolCall",
+		`{"type":"command"}`:                             "subject.command",
+		`{"type":"command","cwd":1}`:                     "subject.command",
+		`{"type":"command","command":"go"}`:              "subject.cwd",
+		`{"type":"command","command":"go","cwd":""}`:     "subject.cwd",
+		`{"type":"tool_call","toolCall":{}}`:             "subject.toolCall.toolCallId",
+		`{"type":"command","command":["go"],"cwd":"/p"}`: "subject.command",
+		`null,"toolCall":{}`:                             "toolCall.toolCallId",
+		`{"type":"a"},"toolCall":{"toolCallId":"c"}`:     "subject",
+		`{"type":"a"},"title":7`:                         "params", // twice
+	} {
+		requireField(t, field, paramsV2(subject))
+	}
+	requireField(t, "title", []byte(`{"sessionId":"s","options":[],"subject":{"type":"a"}}`))
+}
+
+// A command that the user has permitted as a subject is not asked about again, and no other command is permitted.
+func TestAnswerForASubject(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	answer := func(subject string, kind permission.OptionKind) {
+		r, err := permission.Read(paramsV2(subject))
+		require.NoError(t, err)
+		require.Equal(t, "selected", h.bridge.Answer(t.Context(), r, choosing(kind)).Outcome.Outcome)
+	}
+	dir := t.TempDir()
+	quoted, err := json.Marshal(dir)
+	require.NoError(t, err)
+	line := acpterm.CreateTerminalRequest{Command: "go test && go vet", Cwd: dir}
+	of := func(kind, more string) string {
+		return `{"type":"` + kind + `","command":"go test && go vet","cwd":` + string(quoted) + more + `}`
+	}
+
+	answer(of("command", ""), permission.OptionKindAllowOnce)
+	require.Equal(t, "asked", h.create(t, acpterm.CreateTerminalRequest{Command: "go test && go vet", Cwd: t.TempDir()}))
+	require.Equal(t, "asked", h.create(t, acpterm.CreateTerminalRequest{Command: "go test; go vet", Cwd: dir}))
+	require.Equal(t, "runs", h.create(t, line))
+	require.Equal(t, "asked", h.create(t, line))
+
+	answer(of("command", `,"terminalId":"t"`), permission.OptionKindAllowOnce) // the agent runs it
+	require.Equal(t, "asked", h.create(t, line))
+
+	for _, unknown := range []string{"_mine", "command2"} {
+		answer(of(unknown, ""), permission.OptionKindAllowAlways)
+		require.Equal(t, "asked", h.create(t, line))
+	}
+
+	r, err := permission.Read(paramsV2(of("command", "")))
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.Equal(t, "cancelled", h.bridge.Answer(ended, r, choosing(permission.OptionKindAllowOnce)).Outcome.Outcome)
+	require.Equal(t, "asked", h.create(t, line))
 }
 
 // For any input, Read does not panic, the text consists of lines that begin with our words, and the shown command is

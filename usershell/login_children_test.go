@@ -25,6 +25,8 @@ import (
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 )
 
+func TestMain(m *testing.M) { hosttest.RunTests(m, loginChildren()) }
+
 // playedShell returns the file of a simulated shell. It runs a child, with its own arguments before the shell's.
 func playedShell(t testing.TB, name string, args ...string) string {
 	t.Helper()

@@ -77,20 +77,15 @@ b=c
 	} {
 		t.Run(shell, func(t *testing.T) {
 			o := homeOf(t, shell, map[string]string{shell: text})
-			l, err := usershell.LoginEnvironment(t.Context(), o)
-			require.NoError(t, err)
+			l := logIn(t, o)
 			home, _ := hosttest.Value(o.Env, "HOME")
 			path, _ := hosttest.Value(l.Env(), "PATH")
 			require.True(t, strings.HasPrefix(path, home+"/.tools/bin:"), path)
 			requireValue(t, l.Env(), "NEWLINES", "a\nb=c\n")
 			requireValue(t, l.Env(), "TOLD", "1")
 			requireValue(t, l.Env(), "INTERACTIVE", "yes")
-			for _, name := range []string{
-				"LOCAL", "TERM", "SHLVL", "_", "PWD", "OLDPWD", "ACPTERM_LOGIN_ENVIRONMENT", "ACPTERM_TERMINAL",
-			} {
-				_, there := hosttest.Value(l.Env(), name)
-				require.False(t, there, name)
-			}
+			requireNone(t, l.Env(), "LOCAL", "TERM", "SHLVL", "_", "PWD", "OLDPWD", "ACPTERM_LOGIN_ENVIRONMENT",
+				"ACPTERM_TERMINAL")
 		})
 	}
 }
@@ -107,8 +102,7 @@ func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 				o := homeOf(t, shell, map[string]string{
 					shell: before + "export FIRST=1; exec " + fish, "fish": "set -gx SECOND 2",
 				})
-				l, err := usershell.LoginEnvironment(t.Context(), o)
-				require.NoError(t, err)
+				l := logIn(t, o)
 				requireValue(t, l.Env(), "FIRST", "1")
 				requireValue(t, l.Env(), "SECOND", "2")
 			})
@@ -116,15 +110,13 @@ func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 	}
 	t.Run("a shell below", func(t *testing.T) {
 		o := homeOf(t, "bash", map[string]string{"bash": "export FIRST=1; " + fish, "fish": "set -gx SECOND 2"})
-		l, err := usershell.LoginEnvironment(t.Context(), o)
-		require.NoError(t, err)
+		l := logIn(t, o)
 		requireValue(t, l.Env(), "SECOND", "2")
 	})
 	t.Run("fish", func(t *testing.T) {
 		zsh := loginShell(t, "zsh")
 		o := homeOf(t, "fish", map[string]string{"fish": "set -gx FIRST 1; exec " + zsh + " -i", "zsh": "export SECOND=2"})
-		l, err := usershell.LoginEnvironment(t.Context(), o)
-		require.NoError(t, err)
+		l := logIn(t, o)
 		requireValue(t, l.Env(), "FIRST", "1")
 		requireValue(t, l.Env(), "SECOND", "2")
 	})
@@ -148,16 +140,14 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 	} {
 		for _, shell := range posix {
 			t.Run(shell+" "+name, func(t *testing.T) {
-				l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
-				require.NoError(t, err)
+				l := logIn(t, homeOf(t, shell, map[string]string{shell: text}))
 				requireValue(t, l.Env(), "REACHED", "1")
 			})
 		}
 	}
 	t.Run("bash prints before each command", func(t *testing.T) {
 		text := "trap 'echo noise; export COUNT=$((COUNT+1))' DEBUG; export REACHED=1"
-		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
-		require.NoError(t, err)
+		l := logIn(t, homeOf(t, "bash", map[string]string{"bash": text}))
 		requireValue(t, l.Env(), "REACHED", "1")
 	})
 }
@@ -205,8 +195,7 @@ func TestLoginEnvIn(t *testing.T) {
 			o := homeOf(t, shell, map[string]string{shell: "echo noise\n" + hook})
 			home, _ := hosttest.Value(o.Env, "HOME")
 			require.NoError(t, os.WriteFile(filepath.Join(home, ".tool"), []byte(tool), 0o700))
-			l, err := usershell.LoginEnvironment(t.Context(), o)
-			require.NoError(t, err)
+			l := logIn(t, o)
 
 			for _, dir := range []string{"plain", "it's a $(dir) \"quoted\"\\ ;\n", "-n"} {
 				dir = filepath.Join(t.TempDir(), dir)
@@ -215,17 +204,12 @@ func TestLoginEnvIn(t *testing.T) {
 				env, err := l.In(t.Context(), dir)
 				require.NoError(t, err)
 				requireValue(t, env, "WHERE", "in the directory")
-				for _, own := range []string{"ACPTERM_LOGIN_DIRECTORY", "PWD", "OLDPWD"} {
-					_, there := hosttest.Value(env, own)
-					require.False(t, there, own)
-				}
+				requireNone(t, env, "ACPTERM_LOGIN_DIRECTORY", "PWD", "OLDPWD")
 			}
 			env, err := l.In(t.Context(), t.TempDir())
 			require.NoError(t, err)
-			_, there := hosttest.Value(env, "WHERE")
-			require.False(t, there)
-			_, there = hosttest.Value(l.Env(), "WHERE")
-			require.False(t, there, "a hook ran where it was not asked for")
+			requireNone(t, env, "WHERE")
+			requireNone(t, l.Env(), "WHERE") // the hook ran only where it was asked for
 		})
 	}
 }
@@ -234,18 +218,16 @@ func TestLoginEnvIn(t *testing.T) {
 // hangs.
 func TestLoginEnvInFails(t *testing.T) {
 	for _, text := range []string{"PROMPT_COMMAND='exit 4'", "cd() { :; }"} {
-		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
-		require.NoError(t, err)
-		_, err = l.In(t.Context(), t.TempDir())
+		l := logIn(t, homeOf(t, "bash", map[string]string{"bash": text}))
+		_, err := l.In(t.Context(), t.TempDir())
 		requireLoginError(t, err, usershell.LoginNoEnvironment)
 	}
 	dir := t.TempDir()
 	o := homeOf(t, "bash", map[string]string{"bash": "PROMPT_COMMAND='>hangs; sleep 300'"})
-	l, err := usershell.LoginEnvironment(t.Context(), o)
-	require.NoError(t, err)
+	l := logIn(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go cancelWhen(filepath.Join(dir, "hangs"), cancel)
-	_, err = l.In(ctx, dir)
+	_, err := l.In(ctx, dir)
 	requireLoginError(t, err, usershell.LoginCancelled)
 }

@@ -52,6 +52,30 @@ func requireValue(t testing.TB, env []string, name, want string) {
 	require.Equal(t, want, got)
 }
 
+// requireNone requires that variables are not there.
+func requireNone(t testing.TB, env []string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, there := hosttest.Value(env, name)
+		require.False(t, there, name)
+	}
+}
+
+// logIn returns the environment of a login shell.
+func logIn(t testing.TB, o *usershell.LoginOptions) *usershell.LoginEnv {
+	t.Helper()
+	l, err := usershell.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	return l
+}
+
+// failLogIn returns the error of a login shell, which requireLoginError checks.
+func failLogIn(t testing.TB, o *usershell.LoginOptions, failure usershell.LoginFailure) *usershell.LoginError {
+	t.Helper()
+	_, err := usershell.LoginEnvironment(t.Context(), o)
+	return requireLoginError(t, err, failure)
+}
+
 // requireLoginError checks an error, and that it does not contain secrets.
 func requireLoginError(t testing.TB, err error, failure usershell.LoginFailure) *usershell.LoginError {
 	t.Helper()
@@ -72,18 +96,15 @@ func cancelWhen(file string, cancel func()) {
 
 func TestLoginEnvironmentAmongNoise(t *testing.T) {
 	for _, bytes := range []string{"0", "1000", "4000000"} {
-		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-noise", bytes)))
-		require.NoError(t, err)
+		l := logIn(t, loginOptions(t, playedShell(t, "login-noise", bytes)))
 		requireValue(t, l.Env(), "SECRET", "hunter2")
 	}
-	_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-floods")))
-	requireLoginError(t, err, usershell.LoginTooMuchOutput)
+	failLogIn(t, loginOptions(t, playedShell(t, "login-floods")), usershell.LoginTooMuchOutput)
 }
 
 func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
 	o := loginOptions(t, playedShell(t, "login-variables"))
-	l, err := usershell.LoginEnvironment(t.Context(), o)
-	require.NoError(t, err)
+	l := logIn(t, o)
 	requireValue(t, l.Env(), "LOGIN_NEWLINES", "\na\nPATH=b\n")
 	requireValue(t, l.Env(), "LOGIN_EQUALS", "=a==b=")
 	requireValue(t, l.Env(), "LOGIN_BYTES", "\xff\xfe\x80\x01\x1b[2J\r")
@@ -101,8 +122,7 @@ func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
 func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 	own := []string{"TERM=dumb", "SHLVL=7", "PWD=/nowhere", "OLDPWD=/nowhere", "_=x", "ACPTERM_TERMINAL=term_outer"}
 	o := loginOptions(t, playedShell(t, "login-noise", "0"), own...)
-	l, err := usershell.LoginEnvironment(t.Context(), o)
-	require.NoError(t, err)
+	l := logIn(t, o)
 	want := slices.Concat(o.Env[:5], own[:1], own[5:])
 	got := l.Env()
 	slices.Sort(want)
@@ -114,12 +134,10 @@ func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 // fails.
 func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
 	for _, where := range []string{"first", "error"} {
-		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", where)))
-		require.NoError(t, err)
+		l := logIn(t, loginOptions(t, playedShell(t, "login-mixes", where)))
 		requireValue(t, l.Env(), "SECRET", "hunter2")
 	}
-	_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "each")))
-	requireLoginError(t, err, usershell.LoginMixedOutput)
+	failLogIn(t, loginOptions(t, playedShell(t, "login-mixes", "each")), usershell.LoginMixedOutput)
 }
 
 func TestLoginShellThatEnds(t *testing.T) {
@@ -128,21 +146,18 @@ func TestLoginShellThatEnds(t *testing.T) {
 		"exit code 0":    playedShell(t, "exit", "0"),
 		"signal SIGKILL": playedShell(t, "login-killed"),
 	} {
-		_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, shell))
-		failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
+		failed := failLogIn(t, loginOptions(t, shell), usershell.LoginNoEnvironment)
 		require.Equal(t, want, failed.Status.String())
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, failed, want)
 		require.Equal(t, shell, failed.Shell)
 	}
 }
 
 // A process that holds the shell's output does not delay the call, and is ended.
 func TestLoginShellWithABackgroundChild(t *testing.T) {
-	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "with")))
-	require.NoError(t, err)
+	l := logIn(t, loginOptions(t, playedShell(t, "login-holder", "with")))
 	requireValue(t, l.Env(), "SECRET", "hunter2")
-	_, err = usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "without")))
-	failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
+	failed := failLogIn(t, loginOptions(t, playedShell(t, "login-holder", "without")), usershell.LoginNoEnvironment)
 	require.Equal(t, "exit code 3", failed.Status.String())
 }
 
@@ -162,8 +177,7 @@ func TestLoginShellThatHangs(t *testing.T) {
 	cancelled, file := hanging()
 	t.Run("until its time-out", func(t *testing.T) {
 		t.Parallel()
-		_, err := usershell.LoginEnvironment(t.Context(), late)
-		requireLoginError(t, err, usershell.LoginTimedOut)
+		err := failLogIn(t, late, usershell.LoginTimedOut)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, acpterm.ErrCancelled)
 	})
@@ -250,14 +264,13 @@ func TestLoginShellThatCannotBeRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := loginOptions(t, c.shell)
 			o.Dir = c.dir
-			_, err := usershell.LoginEnvironment(t.Context(), o)
-			failed := requireLoginError(t, err, c.failure)
+			failed := failLogIn(t, o, c.failure)
 			require.Equal(t, c.shell, failed.Shell)
 			if c.also != nil {
-				require.ErrorIs(t, err, c.also)
+				require.ErrorIs(t, failed, c.also)
 			}
 			if c.dir != "" {
-				require.NotContains(t, err.Error(), c.dir)
+				require.NotContains(t, failed.Error(), c.dir)
 			}
 		})
 	}
@@ -266,26 +279,22 @@ func TestLoginShellThatCannotBeRun(t *testing.T) {
 // Without LoginOptions.Shell, the shell is SHELL of the given environment, or of this process.
 func TestLoginShellOfTheEnvironment(t *testing.T) {
 	shell := playedShell(t, "login-noise", "0")
-	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, "", "SHELL="+shell))
-	require.NoError(t, err)
+	l := logIn(t, loginOptions(t, "", "SHELL="+shell))
 	require.Equal(t, shell, l.Shell())
 
 	t.Setenv("SHELL", shell)
 	t.Setenv("SECRET", "of the process")
-	l, err = usershell.LoginEnvironment(t.Context(), nil)
-	require.NoError(t, err)
+	l = logIn(t, nil)
 	require.Equal(t, shell, l.Shell())
 	requireValue(t, l.Env(), "SECRET", "of the process")
 
-	l, err = usershell.LoginEnvironment(t.Context(), loginOptions(t, ""))
-	require.NoError(t, err)
+	l = logIn(t, loginOptions(t, ""))
 	require.True(t, filepath.IsAbs(l.Shell()), "the password file's, or /bin/sh")
 }
 
 func TestLoginEnvInAPlaceThatIsNone(t *testing.T) {
-	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, "/bin/sh"))
-	require.NoError(t, err)
-	_, err = l.In(t.Context(), filepath.Join(t.TempDir(), "none"))
+	l := logIn(t, loginOptions(t, "/bin/sh"))
+	_, err := l.In(t.Context(), filepath.Join(t.TempDir(), "none"))
 	requireLoginError(t, err, usershell.LoginNoDirectory)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

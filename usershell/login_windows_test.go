@@ -10,10 +10,13 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows/registry"
 )
+
+func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }
 
 func TestLoginEnvironmentOfANewLogon(t *testing.T) {
 	name := fmt.Sprintf("ACPTERM_TEST_%d", os.Getpid())

@@ -1,9 +1,0 @@
-package usershell_test
-
-import (
-	"testing"
-
-	"github.com/acpterm/acpterm/internal/hosttest"
-)
-
-func TestMain(m *testing.M) { hosttest.RunTests(m, loginChildren()) }

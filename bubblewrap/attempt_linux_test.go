@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,10 +41,20 @@ func TestMain(m *testing.M) {
 // attempt is an action of a sandboxed command.
 type attempt struct{ What, On string }
 
-// trial is an attempt in the sandbox and its expected result; "|" separates alternative results.
-type trial struct {
-	attempt
-	want string
+// expectation is the result of attempts in the sandbox; "|" separates alternative results.
+type expectation struct {
+	want     string
+	attempts []attempt
+}
+
+func expect(want string, attempts ...attempt) expectation { return expectation{want, attempts} }
+
+// each returns attempts to do the same on several files.
+func each(what string, on ...string) (attempts []attempt) {
+	for _, file := range on {
+		attempts = append(attempts, attempt{what, file})
+	}
+	return attempts
 }
 
 // Results of attempts.
@@ -99,14 +110,16 @@ func outside(t testing.TB, attempts ...attempt) []string {
 }
 
 // try makes attempts in a sandbox, in a directory, and fails the test unless each has an expected result.
-func try(t testing.TB, m *acpterm.Manager, dir string, trials ...trial) {
+func try(t testing.TB, m *acpterm.Manager, dir string, expected ...expectation) {
 	t.Helper()
 	var attempts []attempt
-	for _, trial := range trials {
-		attempts = append(attempts, trial.attempt)
+	var wants []string
+	for _, e := range expected {
+		attempts = append(attempts, e.attempts...)
+		wants = append(wants, slices.Repeat([]string{e.want}, len(e.attempts))...)
 	}
 	for i, got := range inside(t, m, dir, attempts...) {
-		assert.Contains(t, strings.Split(trials[i].want, "|"), got, "%q", trials[i].attempt)
+		assert.Contains(t, strings.Split(wants[i], "|"), got, "%q", attempts[i])
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/bubblewrap"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
@@ -34,7 +34,7 @@ func start(
 	require.NoError(t, err)
 	text := ""
 	for chunk := range term.Follow(t.Context(), 0) {
-		if text += chunk.Text; strings.Contains(text, "ready\n") {
+		if text += chunk.Text; strings.Contains(text, "ready") {
 			return term
 		}
 	}
@@ -43,16 +43,10 @@ func start(
 }
 
 // marked returns the running processes with a terminal's mark in their environment: bwrap's and the command's.
-func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
-	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	require.NoError(t, err)
-	for _, dir := range dirs {
-		if environ, _ := os.ReadFile(dir + "/environ"); strings.Contains(string(environ), string(id)) {
-			pid, err := strconv.Atoi(filepath.Base(dir))
-			require.NoError(t, err)
-			pids = append(pids, pid)
-		}
+func marked(id acpterm.TerminalID) (pids []string) {
+	for _, stat := range leaktest.Running(string(id)) {
+		pid, _, _ := strings.Cut(stat, " ")
+		pids = append(pids, pid)
 	}
 	return pids
 }
@@ -64,8 +58,8 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	own, err := os.Stat("/proc/self/ns/pid")
 	require.NoError(t, err)
 	namespace := own
-	for _, pid := range marked(t, term.ID()) { // bwrap's first process is outside
-		file, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	for _, pid := range marked(term.ID()) { // bwrap's first process is outside
+		file, err := os.Open("/proc/" + pid + "/ns/pid")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has ended
 		}
@@ -91,18 +85,10 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	}
 }
 
-// statusOf returns a command's exit code or signal.
-func statusOf(o acpterm.TerminalOutputResponse) string {
-	if o.ExitStatus.Signal != nil {
-		return *o.ExitStatus.Signal
-	}
-	return fmt.Sprint(*o.ExitStatus.ExitCode)
-}
-
 func TestSandboxExits(t *testing.T) {
 	m := newManager(t, bubblewrap.Options{}, t.TempDir())
-	for line, status := range map[string]string{"exit 0": "0", "exit 7": "7", "exit 255": "255", "kill -9 $$": "137"} {
-		require.Equal(t, status, statusOf(run(t, m, shell(line))), line)
+	for line, code := range map[string]uint32{"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -9 $$": 137} {
+		require.Equal(t, code, *run(t, m, shell(line)).ExitStatus.ExitCode, line)
 	}
 	require.Regexp(t, `^/dev/null\n(pipe:\[\d+\]\n){2}$`, run(t, m, shell("readlink /proc/$$/fd/*")).Output)
 
@@ -131,13 +117,13 @@ func TestSandboxKills(t *testing.T) {
 		line, output, status string
 		grace                time.Duration
 	}{
-		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "7", time.Minute},
-		{`echo ready; exec sleep 300`, "ready\n", "143", time.Minute}, // does not change the action of SIGTERM
-		{vanished + `exec sleep 300`, "ready\n", "143", time.Minute},
+		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "exit code 7", time.Minute},
+		{`echo ready; exec sleep 300`, "ready\n", "exit code 143", time.Minute}, // does not change the action of SIGTERM
+		{vanished + `exec sleep 300`, "ready\n", "exit code 143", time.Minute},
 		{`setsid sh -c 'trap "" TERM; echo ready; sleep 300' & trap "setsid sleep 300 & exit 3" TERM; wait`,
-			"ready\n", "3", time.Minute},
+			"ready\n", "exit code 3", time.Minute},
 		{`trap "" TERM; echo ready; while :; do sleep 300 & sleep 0.01; done`,
-			"ready\n", "SIGKILL", 30 * time.Millisecond},
+			"ready\n", "signal SIGKILL", 30 * time.Millisecond},
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			term := start(t, m, shell(test.line),
@@ -148,9 +134,9 @@ func TestSandboxKills(t *testing.T) {
 			require.GreaterOrEqual(t, len(running()), 2, "one of bwrap's and the command")
 			require.NoError(t, term.Kill(t.Context()))
 			require.Empty(t, running())
-			require.Empty(t, marked(t, term.ID()))
+			require.Empty(t, marked(term.ID()))
 			require.Equal(t, test.output, term.Output().Output)
-			require.Equal(t, test.status, statusOf(term.Output()))
+			require.Equal(t, test.status, term.ExitStatus().String())
 		})
 	}
 }
@@ -186,7 +172,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 
 			// The process and its session are younger than the command, and it is not a child of the manager's process:
 			// otherwise it would not be examined at all.
-			holder := fmt.Sprintf("sh -c 'exec 3>/proc/%d/fd/1; echo holds; cat'; exit", marked(t, term.ID())[0])
+			holder := fmt.Sprintf("sh -c 'exec 3>/proc/%s/fd/1; echo holds; cat'; exit", marked(term.ID())[0])
 			other := exec.Command("sh", "-c", holder)
 			other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			input, err := other.StdinPipe()
@@ -207,7 +193,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 			}
 			require.Equal(t, "holds\n", answer())
 			require.NoError(t, end(m, term))
-			require.Empty(t, marked(t, term.ID()))
+			require.Empty(t, marked(term.ID()))
 			_, err = fmt.Fprintln(input, "running")
 			require.NoError(t, err)
 			require.Equal(t, "running\n", answer())
@@ -247,14 +233,8 @@ func TestSandboxWithoutRoot(t *testing.T) {
 func TestSandboxOnAPTY(t *testing.T) {
 	m := newManager(t, bubblewrap.Options{}, t.TempDir())
 	onPTY := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 90}}
-	term, err := m.Create(t.Context(), shell("test -t 0 && stty size; echo ready; exec cat"), onPTY)
-	require.NoError(t, err)
-	for chunk := range term.Follow(t.Context(), 0) {
-		if strings.Contains(chunk.Text, "ready") {
-			break
-		}
-	}
-	_, err = term.Write([]byte("\x03"))
+	term := start(t, m, shell("test -t 0 && stty size; echo ready; exec cat"), onPTY)
+	_, err := term.Write([]byte("\x03"))
 	require.NoError(t, err)
 	status, err := term.Wait(t.Context())
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ package bubblewrap_test
 // keys, io_uring.
 
 import (
-	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,30 +32,25 @@ const highBit = 1 << 32 // the kernel ignores it in int arguments
 func TestSandboxRefusesSystemCalls(t *testing.T) {
 	root := t.TempDir()
 	try(t, newManager(t, bubblewrap.Options{}, root), root,
-		trial{systemCall(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchFamily},
-		trial{systemCall(unix.SYS_SOCKET, unix.AF_VSOCK|highBit, unix.SOCK_STREAM), noSuchFamily},
-		trial{systemCall(unix.SYS_SOCKETPAIR, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchFamily},
-		trial{systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), noSuchFamily},
-		trial{systemCall(unix.SYS_SOCKET, unix.AF_ALG, unix.SOCK_SEQPACKET), noSuchFamily},
-		trial{systemCall(unix.SYS_SOCKET, 1<<31, unix.SOCK_STREAM), noSuchFamily},
-		trial{systemCall(unix.SYS_IO_URING_SETUP, 1), noSuchCall},
-		trial{systemCall(unix.SYS_IO_URING_ENTER, 0), noSuchCall},
-		trial{systemCall(unix.SYS_IO_URING_REGISTER, 0), noSuchCall},
-		trial{systemCall(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, 1<<64-4), noSuchCall},
-		trial{systemCall(unix.SYS_ADD_KEY), noSuchCall},
-		trial{systemCall(unix.SYS_REQUEST_KEY), noSuchCall},
-		trial{systemCall(unix.SYS_SYSLOG, 10), noSuchCall},
-		trial{systemCall(unix.SYS_BPF), noSuchCall},
-		trial{systemCall(unix.SYS_PERF_EVENT_OPEN), noSuchCall},
-		trial{systemCall(unix.SYS_USERFAULTFD, 1), noSuchCall},
-		trial{attempt{What: "user namespace"}, forbidden},
-		trial{systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER), forbidden},
-		trial{systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWNET), forbidden},
-		trial{systemCall(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS), forbidden}, // else EINVAL
-		trial{systemCall(unix.SYS_CLONE3), noSuchCall},
-		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI), forbidden},
-		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI|highBit), forbidden},
-		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCLINUX), forbidden},
+		expect(noSuchFamily,
+			systemCall(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM),
+			systemCall(unix.SYS_SOCKET, unix.AF_VSOCK|highBit, unix.SOCK_STREAM),
+			systemCall(unix.SYS_SOCKETPAIR, unix.AF_VSOCK, unix.SOCK_STREAM),
+			systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW),
+			systemCall(unix.SYS_SOCKET, unix.AF_ALG, unix.SOCK_SEQPACKET),
+			systemCall(unix.SYS_SOCKET, 1<<31, unix.SOCK_STREAM)),
+		expect(noSuchCall,
+			systemCall(unix.SYS_IO_URING_SETUP, 1), systemCall(unix.SYS_IO_URING_ENTER, 0),
+			systemCall(unix.SYS_IO_URING_REGISTER, 0), systemCall(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, 1<<64-4),
+			systemCall(unix.SYS_ADD_KEY), systemCall(unix.SYS_REQUEST_KEY), systemCall(unix.SYS_SYSLOG, 10),
+			systemCall(unix.SYS_BPF), systemCall(unix.SYS_PERF_EVENT_OPEN), systemCall(unix.SYS_USERFAULTFD, 1),
+			systemCall(unix.SYS_CLONE3)),
+		expect(forbidden,
+			attempt{What: "user namespace"}, systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER),
+			systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWNET),
+			systemCall(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS), // else EINVAL
+			systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI), systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI|highBit),
+			systemCall(unix.SYS_IOCTL, 0, unix.TIOCLINUX)),
 	)
 }
 
@@ -89,8 +84,8 @@ func TestSandboxHidesKeys(t *testing.T) {
 	require.Equal(t, "the key", inUser.result())
 
 	root := t.TempDir()
-	try(t, newManager(t, bubblewrap.Options{}, root), root, trial{inUser, noSuchCall}, trial{inSession, noSuchCall},
-		trial{attempt{"read", "/proc/keys"}, denied}, trial{attempt{"read", "/proc/key-users"}, denied})
+	try(t, newManager(t, bubblewrap.Options{}, root), root,
+		expect(noSuchCall, inUser, inSession), expect(denied, each("read", "/proc/keys", "/proc/key-users")...))
 }
 
 // A call with another architecture's number would pass a filter that knows only the numbers of this one.
@@ -101,11 +96,13 @@ func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 	const x32 = 0x40000000
 	root := t.TempDir()
 	m := newManager(t, bubblewrap.Options{}, root)
-	try(t, m, root, trial{systemCall(x32 | unix.SYS_GETPID), noSuchCall},
-		trial{systemCall(x32|unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchCall})
+	try(t, m, root, expect(noSuchCall,
+		systemCall(x32|unix.SYS_GETPID), systemCall(x32|unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM)))
 
 	program := filepath.Join(root, "i386")
-	require.NoError(t, os.WriteFile(program, exitsOnI386(42), 0o700))
+	file, err := hex.DecodeString(exitsOnI386)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, file, 0o700))
 	outside := exec.Command(program)
 	if err := outside.Run(); outside.ProcessState == nil || outside.ProcessState.ExitCode() != 42 {
 		t.Skip("programs for i386 do not run here: ", err)
@@ -113,31 +110,10 @@ func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 	require.Equal(t, uint32(128+unix.SIGSYS), *run(t, m, request(program)).ExitStatus.ExitCode)
 }
 
-// exitsOnI386 returns an executable file for i386 that exits with a code.
-func exitsOnI386(code byte) []byte {
-	const address = 0x08048000
-	instructions := []byte{
-		0xB8, 1, 0, 0, 0, // mov eax, 1: exit
-		0xBB, code, 0, 0, 0, // mov ebx, code
-		0xCD, 0x80, // int 0x80
-	}
-	file := append([]byte("\x7fELF\x01\x01\x01"), make([]byte, 9)...)
-	file = binary.LittleEndian.AppendUint16(file, 2) // an executable
-	file = binary.LittleEndian.AppendUint16(file, 3) // for i386
-	// Version, entry, program headers, section headers, flags.
-	for _, word := range []uint32{1, address + 84, 52, 0, 0} {
-		file = binary.LittleEndian.AppendUint32(file, word)
-	}
-	for _, half := range []uint16{52, 32, 1, 0, 0, 0} { // sizes and numbers of headers
-		file = binary.LittleEndian.AppendUint16(file, half)
-	}
-	size := uint32(84 + len(instructions))
-	// Load everything, readable and executable.
-	for _, word := range []uint32{1, 0, address, address, size, size, 5, 0x1000} {
-		file = binary.LittleEndian.AppendUint32(file, word)
-	}
-	return append(file, instructions...)
-}
+// exitsOnI386 is an executable file for i386 that exits with 42: two headers, which load everything, and the instructions
+// mov eax, 1; mov ebx, 42; int 0x80.
+const exitsOnI386 = "7f454c46010101000000000000000000" + "0200030001000000548004083400000000000000000000003400200001000000" +
+	"00000000" + "0100000000000000008004080080040860000000600000000500000000100000" + "b801000000" + "bb2a000000" + "cd80"
 
 // refuseFilters makes the kernel refuse further filters to this thread and the processes that it starts, like a kernel
 // without seccomp.

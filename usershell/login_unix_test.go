@@ -31,14 +31,7 @@ import (
 // loginOptions returns options with the test's own home. It fails the test if any started process remains at the end.
 func loginOptions(t testing.TB, shell string, env ...string) *usershell.LoginOptions {
 	t.Helper()
-	mark := leaktest.NewMark()
-	before := leaktest.Descriptors()
-	t.Cleanup(func() {
-		require.Empty(t, leaktest.Processes(mark), "processes are left")
-		require.Empty(t, leaktest.Goroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, time.Minute, time.Millisecond,
-			"descriptors are left")
-	})
+	mark := leaktest.Watch(t, func() error { return nil })
 	base := []string{
 		"HOME=" + t.TempDir(), "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "SECRET=hunter2", mark,
 	}

@@ -32,11 +32,12 @@ import (
 func limitChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
 		// who: prints its effective user id.
-		"who":                       func([]string) { fmt.Print(os.Geteuid()) },
-		"host-with-a-fork-bomb":     hostWithAForkBomb,
-		"host-of-a-set-user-id":     hostOfASetUserID,
-		"host-that-may-not-trace":   hostThatMayNotTrace,
-		"host-of-unreadable-things": hostOfUnreadableThings,
+		"who":                        func([]string) { fmt.Print(os.Geteuid()) },
+		"host-with-a-fork-bomb":      hostWithAForkBomb,
+		"host-of-a-delegated-cgroup": hostOfADelegatedCgroup,
+		"host-of-a-set-user-id":      hostOfASetUserID,
+		"host-that-may-not-trace":    hostThatMayNotTrace,
+		"host-of-unreadable-things":  hostOfUnreadableThings,
 	}
 }
 

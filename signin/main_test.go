@@ -54,7 +54,7 @@ func agentCommand(t *testing.T) (cmd *exec.Cmd, ran string) {
 func markOf(agent *exec.Cmd) string { return "ACPTERM_TEST_DIR=" + agent.Dir }
 
 // alive returns an agent's processes, where the system shows their environment.
-func alive(agent *exec.Cmd) (found []string) { return leaktest.Running(markOf(agent) + "\x00") }
+func alive(agent *exec.Cmd) (found []string) { return leaktest.Processes(markOf(agent)) }
 
 // playAgent runs the scripted agent. Without "--acp" it runs a child process of the agent, or the program of a
 // LegacyCommand.

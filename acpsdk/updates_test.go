@@ -6,37 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/signin"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
-
-// traffic is the updates of an adapter for one tool call. Package agentterm checks the terminal at the end.
-type traffic struct {
-	Name    string
-	Want    *struct{} // nil if no terminal is expected
-	Updates []json.RawMessage
-}
-
-func readTraffic(t *testing.T) (all []traffic) {
-	files, err := filepath.Glob("../agentterm/testdata/updates/*.json")
-	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var cases []traffic
-		require.NoError(t, json.Unmarshal(text, &cases), file)
-		all = append(all, cases...)
-	}
-	require.NotEmpty(t, all)
-	return all
-}
 
 // open makes the agent open a session, and send updates together with the answer.
 func (a *rawAgent) open(session string, updates ...json.RawMessage) {
@@ -73,7 +51,7 @@ func connectOwner(t *testing.T, options acpsdk.Options) *rawAgent {
 func TestAdaptersTraffic(t *testing.T) {
 	created := make(chan *acpterm.Terminal, 9)
 	a := connectOwner(t, acpsdk.Options{Created: func(term *acpterm.Terminal) { created <- term }})
-	for _, c := range readTraffic(t) {
+	for _, c := range hosttest.ReadTraffic(t, "../agentterm/testdata/updates") {
 		a.open(c.Name, c.Updates...)
 		a.pass()
 		for _, sent := range c.Updates { // the SDK receives all of them, in order

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,32 +24,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
-
-// traffic is the updates of an adapter for one tool call, and the terminal expected at the end. The updates follow the
-// published code of the adapters, with and without each capability that affects them.
-type traffic struct {
-	Name string
-	Want *struct { // nil if no terminal is expected
-		Text     string
-		Ended    bool
-		ExitCode *int64
-	}
-	Updates []json.RawMessage
-}
-
-func readTraffic(t *testing.T) (all []traffic) {
-	files, err := filepath.Glob("testdata/updates/*.json")
-	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var cases []traffic
-		require.NoError(t, json.Unmarshal(text, &cases), file)
-		all = append(all, cases...)
-	}
-	require.NotEmpty(t, all)
-	return all
-}
 
 // sendUpdates passes updates of session "s" to Terminals.
 func sendUpdates(t testing.TB, ts *agentterm.Terminals, updates ...json.RawMessage) (about []acpterm.TerminalID) {
@@ -71,7 +43,7 @@ func shown(m *acpterm.Manager, options acpterm.HandlerOptions) (*agentterm.Termi
 }
 
 func TestAdaptersTraffic(t *testing.T) {
-	for _, c := range readTraffic(t) {
+	for _, c := range hosttest.ReadTraffic(t, "testdata/updates") {
 		t.Run(c.Name, func(t *testing.T) {
 			m := hosttest.NewManager(t, nil)
 			ts, h := shown(m, acpterm.HandlerOptions{})

@@ -116,6 +116,33 @@ func CaptureLog(t *testing.T) *racetest.Buffer {
 	return buffer
 }
 
+// Traffic is the updates of an adapter for one tool call, and the terminal expected at the end. The updates follow the
+// published code of the adapters, with and without each capability that affects them.
+type Traffic struct {
+	Name string
+	Want *struct { // nil if no terminal is expected
+		Text     string
+		Ended    bool
+		ExitCode *int64
+	}
+	Updates []json.RawMessage
+}
+
+// ReadTraffic reads the files in a directory.
+func ReadTraffic(t *testing.T, dir string) (all []Traffic) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var cases []Traffic
+		require.NoError(t, json.Unmarshal(text, &cases), file)
+		all = append(all, cases...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
 // Record returns a hook and the channel it sends events to, except starts. The channel has room for all events of a
 // test.
 func Record() (hook func(acpterm.Event), events chan acpterm.Event) {

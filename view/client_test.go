@@ -7,14 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,14 +28,7 @@ const token = "a-token-for-tests-only"
 
 // TestMain lets the test binary also act as a command.
 func TestMain(m *testing.M) {
-	children.Main(map[string]func(args []string){
-		// family: starts a child that ignores SIGTERM, and prints "ready"
-		"family": func([]string) {
-			children.StartSilent("stubborn-silently")
-			fmt.Println("ready")
-			time.Sleep(time.Hour)
-		},
-	})
+	children.Main(nil)
 	racetest.Restart()
 	if err := flag.Set("test.parallel", "12"); err != nil { // such tests mostly wait
 		panic(err)

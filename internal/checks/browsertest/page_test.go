@@ -21,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -198,10 +199,9 @@ func testStop(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
 		Wait: time.Hour}}}})
 	v := serve(t, m, &view.Options{AllowStop: true})
-	self, err := os.Executable()
-	require.NoError(t, err)
-	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self,
-		Args: []string{"child", "family"}}, nil)
+	family := children.Args("family")
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: family[0],
+		Args: family[1:]}, nil)
 	require.NoError(t, err)
 	p := b.visit(t, v.url)
 	p.until(`/ready \d+/.test(el.text) && visible(part('.stop'))`)

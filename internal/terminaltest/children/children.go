@@ -164,6 +164,11 @@ func portable() map[string]func(args []string) {
 			fmt.Printf("%d\n", child)
 			os.Stdout.WriteString(strings.Join(args, ""))
 		},
+		// family: starts a child that ignores SIGTERM, prints "ready" and its pid, and sleeps.
+		"family": func([]string) {
+			fmt.Println("ready", StartSilent("stubborn-silently"))
+			time.Sleep(time.Hour)
+		},
 		// stubborn-holder: like holder, with a child that ignores SIGTERM.
 		"stubborn-holder": func([]string) { fmt.Printf("%d\n", StartSilent("stubborn-silently")) },
 		"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },

@@ -317,13 +317,7 @@ func text(s string) *mcp.CallToolResult {
 
 // String returns a result as text for a model: the output, and a line about the command.
 func (r commandResult) String() string {
-	about := fmt.Sprintf("[%s %s", r.ID, r.State)
-	switch {
-	case r.Signal != "":
-		about += " by " + r.Signal
-	case r.ExitCode != nil:
-		about += fmt.Sprintf(" with exit code %d", *r.ExitCode)
-	}
+	about := fmt.Sprintf("[%s %s", r.ID, status(r.State, r.Signal, r.ExitCode))
 	if r.EndedBy != "" && r.EndedBy != string(acpterm.EndedByItself) {
 		about += ", " + r.EndedBy
 	}
@@ -345,6 +339,17 @@ func (r commandResult) String() string {
 	return r.Output + newline + about + "]"
 }
 
+// status returns how a command is, as text for a model.
+func status(state, signal string, exitCode *uint32) string {
+	switch {
+	case signal != "":
+		return state + " by " + signal
+	case exitCode != nil:
+		return fmt.Sprintf("%s with exit code %d", state, *exitCode)
+	}
+	return state
+}
+
 // String returns the list as text for a model, one line for each command.
 func (r listResult) String() string {
 	if len(r.Commands) == 0 {
@@ -355,14 +360,7 @@ func (r listResult) String() string {
 		lines = fmt.Sprintf("[… %d older commands omitted …]\n", r.Omitted)
 	}
 	for _, l := range r.Commands {
-		status := l.State
-		switch {
-		case l.Signal != "":
-			status += " by " + l.Signal
-		case l.ExitCode != nil:
-			status += fmt.Sprintf(" with exit code %d", *l.ExitCode)
-		}
-		lines += fmt.Sprintf("%s %s: %s", l.ID, status, l.Command)
+		lines += fmt.Sprintf("%s %s: %s", l.ID, status(l.State, l.Signal, l.ExitCode), l.Command)
 		if l.Description != "" {
 			lines += " (" + l.Description + ")"
 		}

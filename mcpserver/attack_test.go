@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -15,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
 // tokenOf returns the token of an HTTP entry.
@@ -226,6 +227,24 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Messages that are long, apart from the arguments of a call. Decoded, they would use up the memory of the host.
+func TestLongMetadata(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	long := json.RawMessage("[" + strings.Repeat("[],", maxAround/3) + "[]]")
+	over := f.entry(agentHTTP)
+	id := f.initialize(over)
+	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"x":` + string(long) + `}}}`
+	require.Equal(t, http.StatusRequestEntityTooLarge, f.ask(over, id, list))
+	require.Equal(t, http.StatusRequestEntityTooLarge, f.ask(over, id, strings.Replace(list, "_meta", `arguments":{},"x`, 1)))
+	require.Equal(t, http.StatusOK, f.ask(over, id, listRequest))
+
+	relayed := f.connect(f.entry(agentStdio))
+	_, err := relayed.ListTools(t.Context(), &mcp.ListToolsParams{Meta: mcp.Meta{"x": long}})
+	require.Error(t, err)
+	require.Error(t, relayed.Ping(t.Context(), nil), "the session is over")
+}
+
 func TestTooManySessions(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{MaxSessions: 2})
@@ -264,10 +283,7 @@ func TestSlowClients(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("it is a named pipe")
 		}
-		conn, err := net.Dial("unix", valueOf(f.entry(agentStdio), relay.SocketVariable))
-		require.NoError(t, err)
-		defer conn.Close()
-		io.Copy(io.Discard, conn) // until the listener closes it
+		io.Copy(io.Discard, f.dialRelay(f.entry(agentStdio))) // until the listener closes it
 	})
 	for name, sent := range map[string]string{
 		"nothing": "", "half a header": start,
@@ -276,10 +292,8 @@ func TestSlowClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", f.listener.addr)
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, sent)
+			conn := f.dial("tcp", f.listener.addr)
+			_, err := io.WriteString(conn, sent)
 			require.NoError(t, err)
 			io.Copy(io.Discard, conn) // until the server closes it
 			require.Empty(t, e.links)
@@ -294,9 +308,7 @@ func TestTooManyConnections(t *testing.T) {
 	s := f.connect(e)
 	var idle []net.Conn
 	for range 2 * maxUnadmitted { // without a token
-		conn, err := net.Dial("tcp", f.listener.addr)
-		require.NoError(t, err)
-		defer conn.Close()
+		conn := f.dial("tcp", f.listener.addr)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		idle = append(idle, conn)
 	}
@@ -309,9 +321,7 @@ func TestTooManyConnections(t *testing.T) {
 	id := f.initialize(other)
 	refused := 0
 	for range maxConnections + 1 { // with a token
-		conn, err := net.Dial("tcp", f.listener.addr)
-		require.NoError(t, err)
-		defer conn.Close()
+		conn := f.dial("tcp", f.listener.addr)
 		fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAuthorization: %s\r\n"+
 			"Mcp-Session-Id: %s\r\n\r\n", f.listener.addr, other.Headers[0].Value, id)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,4 +46,31 @@ func Example() {
 	// Output:
 	// ok	example.com/pkg
 	// ended 0
+}
+
+func ExampleServer_Entry() {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		panic(err)
+	}
+	defer m.Close()
+	s := mcpserver.New(m, nil)
+	defer s.Close()
+	l, err := mcpserver.Listen(nil) // one for the whole program
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+
+	// The agent's response to initialize:
+	reply := json.RawMessage(`{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}`)
+	entry, err := s.Entry(l, "terminals", reply)
+	if err != nil {
+		panic(err)
+	}
+	defer entry.Close() // when the agent's session is closed
+
+	newSession := map[string]any{"cwd": "/home/user/project", "mcpServers": []any{entry}}
+	fmt.Println(len(newSession), entry.Type, entry.Name, entry.Headers[0].Name)
+	// Output: 2 http terminals Authorization
 }

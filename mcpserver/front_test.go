@@ -5,6 +5,7 @@ package mcpserver
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
 const (
@@ -115,6 +117,21 @@ func (f *front) connectTo(t mcp.Transport) *mcp.ClientSession {
 	require.NoError(f, err)
 	f.Cleanup(func() { s.Close() })
 	return s
+}
+
+// dial connects until the end of the test.
+func (f *front) dial(network, address string) net.Conn {
+	f.Helper()
+	conn, err := net.Dial(network, address)
+	require.NoError(f, err)
+	f.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// dialRelay connects to the socket of an entry, without its token.
+func (f *front) dialRelay(e *Entry) net.Conn {
+	f.Helper()
+	return f.dial("unix", valueOf(e, relay.SocketVariable))
 }
 
 // start starts a command that runs until it is killed, and returns its terminal.

@@ -53,13 +53,11 @@ func TestSocketPathIsShort(t *testing.T) {
 }
 
 // dialSocket connects to the socket of an entry, and sends its token.
-func dialSocket(t *testing.T, e *Entry) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
-	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
-	_, err = io.WriteString(conn, valueOf(e, relay.TokenVariable)+"\n")
-	require.NoError(t, err)
+func (f *front) dialSocket(e *Entry) net.Conn {
+	f.Helper()
+	conn := f.dialRelay(e)
+	_, err := io.WriteString(conn, valueOf(e, relay.TokenVariable)+"\n")
+	require.NoError(f, err)
 	return conn
 }
 
@@ -71,7 +69,7 @@ func TestSocketFlood(t *testing.T) {
 		"requests without reading answers": strings.Repeat(`{"jsonrpc":"2.0","id":"%d","method":"tools/list"}`+"\n", 100),
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := dialSocket(t, f.entry(agentStdio))
+			conn := f.dialSocket(f.entry(agentStdio))
 			_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n")
 			for i := 0; err == nil; i++ { // until the listener closes the connection
 				_, err = io.WriteString(conn, strings.ReplaceAll(line, "%d", fmt.Sprint(i)))
@@ -84,7 +82,7 @@ func TestCloseDoesNotWaitForReaders(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})
 	e := f.entry(agentStdio)
-	conn := dialSocket(t, e)
+	conn := f.dialSocket(e)
 	_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n")
 	require.NoError(t, err)
 	for i := range maxUnanswered / 2 { // the responses do not fit into the socket's buffer
@@ -103,9 +101,7 @@ func TestSocketTooManyWithoutToken(t *testing.T) {
 	s := f.connect(e)
 	var silent []net.Conn
 	for range maxUnadmitted + 1 {
-		conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
-		require.NoError(t, err)
-		defer conn.Close()
+		conn := f.dialRelay(e)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		silent = append(silent, conn)
 	}
@@ -122,7 +118,7 @@ func TestSocketTooManyWithToken(t *testing.T) {
 	e := f.entry(agentStdio)
 	var last net.Conn
 	opens := func() bool {
-		last = dialSocket(t, e)
+		last = f.dialSocket(e)
 		io.WriteString(last, initializeRequest+"\n")
 		n, _ := last.Read(make([]byte, 1))
 		return n == 1
@@ -141,10 +137,8 @@ func TestCloseDoesNotWaitForTokens(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{headerTimeout: time.Hour})
 	e := f.entry(agentStdio)
-	conn, err := net.Dial("unix", valueOf(e, relay.SocketVariable))
-	require.NoError(t, err)
-	defer conn.Close()
-	f.connect(e) // is accepted after conn
+	f.dialRelay(e)
+	f.connect(e) // is accepted after that
 	closed := make(chan error, 1)
 	go func() { closed <- f.listener.Close() }()
 	select {
@@ -163,7 +157,7 @@ func TestSocketRefusesBatches(t *testing.T) {
 		"[" + initializeRequest + "]", " \t[" + initializeRequest + "," + listRequest + "]", "[]",
 		initializeRequest + "[" + listRequest + "]", initializeRequest + listRequest, "{", "null", "x",
 	} {
-		conn := dialSocket(t, e)
+		conn := f.dialSocket(e)
 		_, err := io.WriteString(conn, "\n"+line+"\n")
 		require.NoError(t, err)
 		n, _ := conn.Read(make([]byte, 1))
@@ -177,7 +171,7 @@ func TestSocketLimitsLines(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{MaxBody: limit})
 	e := f.entry(agentStdio)
 	for size, answered := range map[int]int{limit: 1, limit + 1: 0} {
-		conn := dialSocket(t, e)
+		conn := f.dialSocket(e)
 		_, err := io.WriteString(conn, initializeRequest+strings.Repeat(" ", size-len(initializeRequest))+"\n")
 		require.NoError(t, err)
 		n, _ := conn.Read(make([]byte, 1))
@@ -188,7 +182,7 @@ func TestSocketLimitsLines(t *testing.T) {
 func TestSocketIDsInUseCountOnce(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})
-	conn := dialSocket(t, f.entry(agentStdio))
+	conn := f.dialSocket(f.entry(agentStdio))
 	_, err := io.WriteString(conn, initializeRequest+"\n"+initialized+"\n"+
 		`{"jsonrpc":"2.0","id":"used","method":"tools/call","params":{"name":"run",`+
 		`"arguments":{"command":"serve","args":[],"wait_ms":600000}}}`+"\n"+

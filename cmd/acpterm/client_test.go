@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/remote"
 )
 
 func TestPrompt(t *testing.T) {
@@ -43,17 +45,19 @@ func TestTerminals(t *testing.T) {
 	require.NoError(t, cmd.Wait(), "%s", &out)
 }
 
-func TestWithoutAnAgent(t *testing.T) {
+func TestWithoutAnAgentOrPrompt(t *testing.T) {
 	t.Parallel()
 	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", "x"})
 	c.exit(exitUsage)
 	require.Contains(t, c.stderr.String(), "name the agent's command")
+	c = startClient(t, exampleAgent(), "-prompt", "") // and nothing on standard input
+	c.exit(exitUsage)
+	require.Contains(t, c.stderr.String(), "the prompt is empty")
 }
 
 func TestDirectory(t *testing.T) {
 	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
+	dir := realDir(t)
 	for _, agent := range [][]string{
 		exampleAgent(),                    // it says where
 		part("agent-that-looks", "where"), // it does not
@@ -78,11 +82,11 @@ func TestPromptFromStandardInput(t *testing.T) {
 
 func TestOutputIsLive(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "go-on")
-	c := startClient(t, exampleAgent(), "-prompt", line("steps", file))
+	goOn, create := file(t)
+	c := startClient(t, exampleAgent(), "-prompt", line("steps", goOn))
 	c.stdout.await(t, `\[1\] \| step 1\n`)
 	require.NotContains(t, c.stdout.String(), "step 2\n")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	create()
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | step 2\n")
 }
@@ -122,20 +126,6 @@ func TestAgentsThatCannotBeUsed(t *testing.T) {
 		c := startClient(t, test.agent, "-prompt", "x")
 		c.exit(test.code)
 		require.Contains(t, c.stderr.String(), test.want)
-	}
-}
-
-func TestUsage(t *testing.T) {
-	t.Parallel()
-	for _, flags := range [][]string{
-		{"-no-such-flag"},
-		{"-shell", "bourne"},
-		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
-		{"-prompt", ""}, // and nothing on standard input
-	} {
-		c := startClient(t, exampleAgent(), flags...)
-		c.exit(exitUsage)
-		require.NotEmpty(t, strings.TrimSpace(c.stderr.String()))
 	}
 }
 
@@ -205,4 +195,19 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	c.exit(exitTurnEnded)
 	require.Contains(t, c.stderr.String(), `acpterm: skipped a line of the agent's that is not JSON: "listening\x1b[2J on 9229"`+"\n")
 	require.Equal(t, 1, strings.Count(c.stderr.String(), "acpterm: "))
+}
+
+// What the far end says of itself is in no command line that a person might copy.
+func TestNoHelper(t *testing.T) {
+	for arch, known := range map[string]bool{"arm64": true, "touch x #": false, "$(touch x)": false, "riscv64": false} {
+		err := noHelper(&remote.NoHelperError{System: "freebsd", Arch: arch})
+		require.ErrorContains(t, err, "go install")
+		if known {
+			require.ErrorContains(t, err, "GOOS=freebsd GOARCH=arm64 go build -o DIR/acpterm-remote-freebsd-arm64 ")
+		} else {
+			require.NotContains(t, err.Error(), "GOARCH", arch)
+		}
+	}
+	err := noHelper(&remote.NoHelperError{System: "x; touch y", Arch: "amd64"})
+	require.NotContains(t, err.Error(), "GOOS")
 }

@@ -26,8 +26,7 @@ func needBubblewrap(t *testing.T) {
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	needBubblewrap(t)
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
+	root := realDir(t)
 	outside, err := os.MkdirTemp("/var/tmp", "outside") // not below /tmp, which is another one in the sandbox
 	require.NoError(t, err)
 	defer os.RemoveAll(outside)

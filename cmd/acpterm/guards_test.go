@@ -142,10 +142,7 @@ func TestDenialsAreShown(t *testing.T) {
 
 func TestRoots(t *testing.T) {
 	t.Parallel()
-	first, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	second, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
+	first, second := realDir(t), realDir(t)
 	inSecond := createParams("s", part("where")...)
 	inSecond.Cwd = second
 	c := startClient(t, trying(t, createParams("s", part("where")...), inSecond), "-root", first, "-root", second, "-prompt", "x")
@@ -186,7 +183,7 @@ func readRecords(t *testing.T, file string) (records []record) {
 	return records
 }
 
-func TestGuardsThatCannotBeHad(t *testing.T) {
+func TestFlagsThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, test := range []struct {
@@ -196,6 +193,9 @@ func TestGuardsThatCannotBeHad(t *testing.T) {
 	}{
 		{1, []string{"-view", "127.0.0.1:no-such-port"}, "acpterm: -view: listen tcp"},
 		{2, []string{"-allow", "acpterm-no-such-program"}, `there is no program "acpterm-no-such-program"`},
+		{2, []string{"-no-such-flag"}, "no-such-flag"},
+		{2, []string{"-shell", "bourne"}, "bourne"},
+		{2, []string{"-cwd", filepath.Join(dir, "missing")}, "is not a directory"},
 		{2, []string{"-allow", " "}, "the rule is empty"},
 		{2, []string{"-allow", "@" + filepath.Join(dir, "missing")}, "missing"},
 		{2, []string{"-root", filepath.Join(dir, "missing")}, "is not a directory"},

@@ -7,7 +7,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -135,17 +134,17 @@ func method(id string, env map[string]string, args ...string) map[string]any {
 	return map[string]any{"id": id, "name": id + " 1  runs", "type": "terminal", "args": append(args, "--sign-in"), "env": env}
 }
 
-// offering is the agent, and the file that it waits for.
-func offering(t *testing.T, methods ...map[string]any) (agent []string, goOn string) {
-	goOn = filepath.Join(t.TempDir(), "go-on")
-	return part("agent-that-offers", encode(t, methods), goOn), goOn
+// offering is the agent, and a function that makes the file that it waits for.
+func offering(t *testing.T, methods ...map[string]any) (agent []string, create func()) {
+	goOn, create := file(t)
+	return part("agent-that-offers", encode(t, methods), goOn), create
 }
 
 // The question shows all arguments and variables. A method with a variable that is not safe cannot be chosen.
 func TestSignInShowsVariables(t *testing.T) {
 	preload := map[string]string{"LD_PRELOAD": "/tmp/x.so"}
-	agent, goOn := offering(t, method("bad", preload), method("good", map[string]string{"LANG": "C"}, "two words"))
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	agent, create := offering(t, method("bad", preload), method("good", map[string]string{"LANG": "C"}, "two words"))
+	create()
 	d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
 	d.answer(`-  "bad 1 runs": ""`, "")
 	d.answer(`variables  "LD_PRELOAD"="/tmp/x.so"`, "")
@@ -156,16 +155,16 @@ func TestSignInShowsVariables(t *testing.T) {
 	d.answer("? Sign in? y yes, n no: ", "n\n")
 	d.exit(exitNotSignedIn)
 
-	agent, goOn = offering(t, method("bad", preload))
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	agent, create = offering(t, method("bad", preload))
+	create()
 	d = openWindow(t, 200, 30, nil, agent, "-variable", "REGION", "-prompt", "x")
 	d.exit(exitNotSignedIn)
 	require.Contains(t, d.text(), `Each way that it offers is refused: it sets what no -variable allows: "LD_PRELOAD"`)
 	require.NotContains(t, d.text(), "Sign in?")
 	require.NotContains(t, d.text(), "signing in")
 
-	agent, goOn = offering(t, method("good", map[string]string{"REGION": "new"}))
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	agent, create = offering(t, method("good", map[string]string{"REGION": "new"}))
+	create()
 	d = openWindow(t, 200, 30, nil, agent, "-variable", "REGION=n*", "-prompt", "x")
 	d.answer(`variables  "REGION"="new"`, "")
 	d.answer("? Sign in? y yes, n no: ", "y\n")
@@ -175,8 +174,8 @@ func TestSignInShowsVariables(t *testing.T) {
 
 // What is cut in the question has to be seen before an answer counts.
 func TestSignInShowsLongArguments(t *testing.T) {
-	agent, goOn := offering(t, method("long", nil, strings.Repeat("x", 5000)+"end", "more"))
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	agent, create := offering(t, method("long", nil, strings.Repeat("x", 5000)+"end", "more"))
+	create()
 	d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
 	d.answer("bytes not shown ...", "")
 	d.answer("? Sign in? f full text, n no: ", "y\n")
@@ -190,11 +189,11 @@ func TestSignInShowsLongArguments(t *testing.T) {
 // What is typed before a question, with or without Enter, is no answer to it.
 func TestTypedBeforeTheSignInQuestion(t *testing.T) {
 	for _, before := range []string{"y\n", "y\ny\ny\n", "y"} {
-		agent, goOn := offering(t, method("good", nil))
+		agent, create := offering(t, method("good", nil))
 		d := openWindow(t, 200, 30, nil, agent, "-prompt", "x")
 		d.press(before)
 		d.answer(strings.ReplaceAll(before, "\n", "\r\n"), "") // the terminal's echo: it has them
-		require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+		create()
 		d.answer("? Sign in? y yes, n no: ", "\n")
 		d.answer("? Sign in? y yes, n no: ", "n\n")
 		d.exit(exitNotSignedIn)
@@ -203,12 +202,12 @@ func TestTypedBeforeTheSignInQuestion(t *testing.T) {
 }
 
 func TestTypedBeforeAQuestion(t *testing.T) {
-	goOn := filepath.Join(t.TempDir(), "go-on")
+	goOn, create := file(t)
 	agent := part("agent-that-waits", goOn, acpterm.MethodCreate, encode(t, createParams("s", part("print", "ran")...)))
 	d := openWindow(t, 200, 30, nil, agent, "-ask", "-prompt", "x")
 	d.press("y\ny\ny")
 	d.answer("y\r\ny\r\ny", "")
-	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	create()
 	d.answer("N never: ", "\n")
 	d.answer("N never: ", "n\n")
 	d.exit(exitTurnEnded)

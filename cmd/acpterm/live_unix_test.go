@@ -214,12 +214,18 @@ func TestPlainLinesOnATerminal(t *testing.T) {
 	}
 }
 
+// openRunning opens a window with a command that has shown a row, and returns a function that ends the command.
+func openRunning(t *testing.T) (w *window, end func()) {
+	goOn, create := file(t)
+	w = openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
+	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	return w, create
+}
+
 // The rows go away when the user suspends the client, and come back.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
-	goOn, create := file(t)
-	w := openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
-	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	w, create := openRunning(t)
 	pid := w.PID()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGTSTP))
 	w.until(func() bool {
@@ -241,9 +247,7 @@ func isStopped(pid int) bool {
 // While commands run, what the user types is not shown, because it would be among their rows.
 func TestTypedWhileCommandsRun(t *testing.T) {
 	t.Parallel()
-	goOn, create := file(t)
-	w := openWindow(t, 80, 24, nil, part("agent-that-looks", "progress", "start\n50%", goOn, "\r100%\n"), "-prompt", "x")
-	w.await(`(?m)^\[1\] \| 50% +\d+ s$`)
+	w, create := openRunning(t)
 	w.press("typed\ntyped\n")
 	create()
 	require.NotContains(t, strings.Join(w.exit(exitTurnEnded), "\n"), "typed")
@@ -284,10 +288,9 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 			w.await(`(?m)^\[1\] \| 50% +\d+ s`)
 			play(w, create)
 			text := strings.Join(w.exit(exitTurnEnded), "\n")
-			require.Regexp(t, `(?m)(^| )isig `, text)
-			require.Regexp(t, `(?m)(^| )icanon `, text)
-			require.Regexp(t, `(?m)(^| )echo `, text)
-			require.Regexp(t, `(?m)(^| )icrnl `, text)
+			for _, mode := range []string{"isig", "icanon", "echo", "icrnl"} {
+				require.Regexp(t, `(?m)(^| )`+mode+` `, text)
+			}
 		})
 	}
 }

@@ -92,6 +92,19 @@ func line(name string, args ...string) string {
 	return strings.Join(words, " ")
 }
 
+// file returns the name of a file that does not exist yet, and a function that makes it.
+func file(t *testing.T) (name string, create func()) {
+	name = filepath.Join(t.TempDir(), "go-on")
+	return name, func() { require.NoError(t, os.WriteFile(name, nil, 0o600)) }
+}
+
+// realDir returns a new directory by its own name.
+func realDir(t *testing.T) string {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
 func exampleAgent() []string { return []string{filepath.Join(binaries, "agent")} }
 
 // client is the real client, running.

@@ -18,7 +18,7 @@ import (
 // The commands of tools run where -runner leads, too, and relative directories are there.
 func TestToolsWithRunner(t *testing.T) {
 	t.Parallel()
-	home := farHome(t)
+	home := realDir(t)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
 	c := startClient(t, usingTools("http", runPart(t, map[string]any{"cwd": "src"}, "where")),
 		"-mcp", "-runner", farShell(home, binaries), "-prompt", "x")

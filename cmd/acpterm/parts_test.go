@@ -326,15 +326,25 @@ func askForAll(a *scripted) string {
 	return "refusal"
 }
 
+// message is what an agent made of lines reads.
+type message struct {
+	ID            json.RawMessage
+	Method        string
+	Result, Error json.RawMessage
+}
+
+func readMessage(in *bufio.Scanner) (m message) {
+	if !in.Scan() || json.Unmarshal(in.Bytes(), &m) != nil {
+		panic("no message")
+	}
+	return m
+}
+
 // createBeforePrompt is an agent made of lines, which asks for a terminal together with its answer to session/new.
 func createBeforePrompt([]string) {
 	in := bufio.NewScanner(os.Stdin)
 	answerNext := func(result, more string) {
-		var request struct{ ID json.RawMessage }
-		if !in.Scan() || json.Unmarshal(in.Bytes(), &request) != nil {
-			panic("no request")
-		}
-		fmt.Print(`{"jsonrpc":"2.0","id":` + string(request.ID) + `,"result":` + result + "}\n" + more)
+		fmt.Print(`{"jsonrpc":"2.0","id":` + string(readMessage(in).ID) + `,"result":` + result + "}\n" + more)
 	}
 	answerNext(`{"protocolVersion":1}`, "")
 	params, _ := json.Marshal(createParams("s", part("print", "early")...))
@@ -342,14 +352,7 @@ func createBeforePrompt([]string) {
 	var prompt json.RawMessage
 	var answer string
 	for prompt == nil || answer == "" { // in whatever order
-		var message struct {
-			ID            json.RawMessage
-			Method        string
-			Result, Error json.RawMessage
-		}
-		if !in.Scan() || json.Unmarshal(in.Bytes(), &message) != nil {
-			panic("no message")
-		}
+		message := readMessage(in)
 		if message.Method == "" {
 			answer = string(message.Result) + string(message.Error)
 		} else {
@@ -372,12 +375,7 @@ func createParams(session acpterm.SessionID, command ...string) acpterm.CreateTe
 func stopListening(args []string) {
 	in := bufio.NewScanner(os.Stdin)
 	for _, result := range args {
-		in.Scan()
-		var request struct{ ID json.RawMessage }
-		if err := json.Unmarshal(in.Bytes(), &request); err != nil {
-			panic(err)
-		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", readMessage(in).ID, result)
 	}
 	fmt.Fprintln(os.Stderr, "agent", os.Getpid())
 	ignoreEverything()

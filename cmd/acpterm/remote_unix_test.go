@@ -49,13 +49,6 @@ func relay(args []string) {
 	cmd.Wait()
 }
 
-// farHome is the home directory of a far end.
-func farHome(t *testing.T) string {
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	return home
-}
-
 // farShell is the command line of a far end: it has this home, of this process's environment only what the race detector
 // reads, and programs of these directories before the system's.
 func farShell(home string, path ...string) string {
@@ -70,7 +63,7 @@ func connected() string {
 
 func TestRunner(t *testing.T) {
 	t.Parallel()
-	home := farHome(t)
+	home := realDir(t)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
 	for _, test := range []struct {
 		flags  []string
@@ -97,7 +90,7 @@ func TestRunner(t *testing.T) {
 // Roots and rules are about the far end's directories and programs.
 func TestRunnerGuards(t *testing.T) {
 	t.Parallel()
-	home := farHome(t)
+	home := realDir(t)
 	bin := filepath.Join(home, "bin")
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "src"), 0o700))
 	require.NoError(t, os.Mkdir(bin, 0o700))
@@ -121,7 +114,7 @@ func TestRunnerGuards(t *testing.T) {
 // What cannot be is said before the agent starts.
 func TestRunnerThatCannotBeHad(t *testing.T) {
 	t.Parallel()
-	home, empty := farHome(t), t.TempDir()
+	home, empty := realDir(t), t.TempDir()
 	shell := farShell(home, binaries)
 	for _, test := range []struct {
 		status int
@@ -153,7 +146,7 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 // A helper of -helpers is copied once.
 func TestRunnerCopiesTheHelper(t *testing.T) {
 	t.Parallel()
-	home, helpers := farHome(t), t.TempDir()
+	home, helpers := realDir(t), t.TempDir()
 	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)
 	require.NoError(t, os.Symlink(filepath.Join(binaries, "acpterm-remote"), filepath.Join(helpers, name)))
 	for _, copied := range []bool{true, false} {
@@ -174,7 +167,7 @@ func TestRunnerCopiesTheHelper(t *testing.T) {
 // startRelayed starts the client with a transport that is killed with kill.
 func startRelayed(t *testing.T, agent []string, flags ...string) (c *client, kill func()) {
 	file := filepath.Join(t.TempDir(), "relay")
-	runner := line("relay", file, "sh", "-c", "'exec "+farShell(farHome(t), binaries)+"'")
+	runner := line("relay", file, "sh", "-c", "'exec "+farShell(realDir(t), binaries)+"'")
 	c = startClient(t, agent, append(flags, "-runner", runner)...)
 	return c, func() {
 		text, err := os.ReadFile(file)
@@ -192,25 +185,12 @@ func TestLostConnection(t *testing.T) {
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	kill()
 	c.exit(0)
-	requireEnds(t, command)
+	// The helper ends the command, maybe a moment after its output has ended.
+	require.Eventually(t, func() bool { return hasEnded(t, command) }, time.Minute, time.Millisecond)
 	require.Contains(t, c.stdout.String(), "connection lost")
 	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
 	require.Contains(t, c.stderr.String(), "\nacpterm: lost: ")
 	require.Equal(t, 1, strings.Count(c.stderr.String(), "acpterm: connecting\n"))
-}
-
-// requireEnds requires that a process ends. One whose helper ends it may take a moment after its output has ended.
-func requireEnds(t *testing.T, pid string) {
-	t.Helper()
-	number, err := strconv.Atoi(pid)
-	require.NoError(t, err)
-	ended := func() bool { return syscall.Kill(number, 0) != nil || isZombie(pid) }
-	require.Eventually(t, ended, time.Minute, time.Millisecond)
-}
-
-func isZombie(pid string) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
 // The helper and its commands end with the client, however that ends.

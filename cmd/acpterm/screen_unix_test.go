@@ -7,8 +7,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -128,10 +126,4 @@ func (w *window) exit(code int) []string {
 	require.False(w.t, w.emulator.CursorHidden())
 	require.False(w.t, w.emulator.IsAltScreen())
 	return w.rows()
-}
-
-// file returns the name of a file that does not exist yet, and a function that makes it.
-func file(t *testing.T) (name string, create func()) {
-	name = filepath.Join(t.TempDir(), "go-on")
-	return name, func() { require.NoError(t, os.WriteFile(name, nil, 0o600)) }
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,17 +20,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireGone requires that a process has ended. It may be a zombie, where nobody reaps orphans.
-func requireGone(t *testing.T, pid string) {
-	t.Helper()
+// hasEnded reports whether a process has ended. It may be a zombie, where nobody reaps orphans.
+func hasEnded(t *testing.T, pid string) bool {
 	number, err := strconv.Atoi(pid)
 	require.NoError(t, err)
-	if syscall.Kill(number, 0) != nil {
-		return
-	}
-	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-	require.NoError(t, err)
-	require.Contains(t, string(stat), ") Z ", "process %s lives", pid)
+	stat, _ := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	return syscall.Kill(number, 0) != nil || strings.Contains(string(stat), ") Z ")
+}
+
+func requireGone(t *testing.T, pid string) {
+	t.Helper()
+	require.True(t, hasEnded(t, pid), "process %s lives", pid)
 }
 
 func (c *client) signal(sig os.Signal) { require.NoError(c.t, c.cmd.Process.Signal(sig)) }
@@ -58,7 +59,7 @@ func TestNothingIsAllowedOnceCancelled(t *testing.T) {
 	require.Contains(t, c.stdout.String(), `{"outcome":{"outcome":"cancelled"}}`)
 }
 
-func TestSecondInterruptLeaves(t *testing.T) {
+func TestSecondInterruptOrHangupLeaves(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
 	command := c.stdout.await(t, `\| command (\d+)\n`)
@@ -68,12 +69,9 @@ func TestSecondInterruptLeaves(t *testing.T) {
 	c.exit(exitInterrupted)
 	requireGone(t, command)
 	require.Contains(t, c.stderr.String(), "left: interrupt")
-}
 
-func TestHangupLeaves(t *testing.T) {
-	t.Parallel()
-	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
-	command := c.stdout.await(t, `\| command (\d+)\n`)
+	c = startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
+	command = c.stdout.await(t, `\| command (\d+)\n`)
 	c.signal(syscall.SIGHUP)
 	c.exit(exitInterrupted)
 	requireGone(t, command)
@@ -137,7 +135,7 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
 	stderr.Close()
-	awaitMade(t, file)
+	require.Eventually(t, func() bool { return exists(file) }, patience, 10*time.Millisecond)
 	agent, err := os.ReadFile(file)
 	require.NoError(t, err)
 	ended := make(chan struct{})
@@ -160,17 +158,11 @@ func TestNobodyReadsStandardError(t *testing.T) {
 // As in "client | head".
 func TestNobodyReadsTheOutput(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "go-on")
-	c := startClient(t, exampleAgent(), "-prompt", line("steps", file)+"; "+line("sleep"))
+	goOn, create := file(t)
+	c := startClient(t, exampleAgent(), "-prompt", line("steps", goOn)+"; "+line("sleep"))
 	c.stdout.await(t, "step 1\n")
 	require.NoError(t, c.stdout.pipe.Close())
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	create()
 	c.exit(exitFailed)
 	require.Contains(t, c.stderr.String(), "cannot print")
-}
-
-// awaitMade waits until a file has been made.
-func awaitMade(t *testing.T, path string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return exists(path) }, patience, 10*time.Millisecond)
 }

@@ -5,11 +5,9 @@ package main
 // The live page: there while the client runs, for who has its address.
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,8 +16,8 @@ import (
 
 func TestView(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "go-on")
-	c := startClient(t, exampleAgent(), "-view", "127.0.0.1:0", "-prompt", line("steps", file))
+	goOn, create := file(t)
+	c := startClient(t, exampleAgent(), "-view", "127.0.0.1:0", "-prompt", line("steps", goOn))
 	url := c.stderr.await(t, `acpterm: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
 	c.stdout.await(t, `\[1\] \| step 1\n`)
 
@@ -36,12 +34,8 @@ func TestView(t *testing.T) {
 	require.Contains(t, string(text), "<title>Terminals</title>")
 	require.Equal(t, http.StatusForbidden, get(url[:strings.LastIndex(url[:len(url)-1], "/")+1]).StatusCode, "without the token")
 
-	events := bufio.NewScanner(get(url + "events").Body)
-	for events.Scan() && !strings.Contains(events.Text(), "running") {
-	}
-	require.Contains(t, events.Text(), "steps", "the command that runs")
-
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	awaitEvent(t, url, "running", "steps")
+	create()
 	c.stderr.await(t, `acpterm: the page stays at http://.*\nacpterm: interrupt to end it\n`)
 	require.Equal(t, http.StatusOK, get(url).StatusCode)
 	require.Contains(t, c.stdout.String(), "\n> exit code 0\n")

@@ -150,8 +150,44 @@ func (c *Cgroup) populated() bool {
 
 // Kill kills every process in the cgroup and below it, including processes being forked.
 func (c *Cgroup) Kill() {
-	if c != nil {
-		os.WriteFile(filepath.Join(c.dir.Name(), "cgroup.kill"), []byte("1"), 0)
+	if c == nil {
+		return
+	}
+	path := filepath.Join(c.dir.Name(), "cgroup.kill")
+	if err := os.WriteFile(path, []byte("1"), 0); err == nil {
+		return
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		c.killEach()
+	}
+}
+
+// killEach kills the processes one by one, before Linux 5.14. They are frozen during that, so that none starts another.
+func (c *Cgroup) killEach() {
+	c.set("cgroup.freeze", 1)
+	defer c.set("cgroup.freeze", 0)
+	var table procfs.Table
+	for signalled := make(map[int]bool); ; {
+		handles := make(map[int]procfs.Handle)
+		pids, _ := c.PIDs()
+		for _, pid := range pids {
+			if signalled[pid] {
+				continue
+			}
+			if handle, err := table.Open(pid); err == nil {
+				handles[pid] = handle
+			}
+		}
+		if len(handles) == 0 {
+			return
+		}
+		pids, _ = c.PIDs() // what is still in the cgroup had its number when it was opened
+		for pid, handle := range handles {
+			if signalled[pid] = true; slices.Contains(pids, pid) {
+				handle.Signal(syscall.SIGKILL)
+			}
+			handle.Close()
+		}
 	}
 }
 

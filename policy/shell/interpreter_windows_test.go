@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	_ "github.com/acpterm/acpterm/internal/wintest" // lets tests remove their files under Wine
 	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"

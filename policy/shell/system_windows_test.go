@@ -1,3 +1,0 @@
-package shell_test
-
-import _ "github.com/acpterm/acpterm/internal/wintest" // lets tests remove their files under Wine

@@ -45,14 +45,8 @@
 // # The agent's own terminals
 //
 // In ACP v2, agents run commands and clients display them. A [Reporter] sends the command, the exact output, and the
-// exit status of any terminal in a Manager, and its Handler method serves terminal/cancel. Commands are never delayed
-// by a client, even if the client is not reading its input. If an agent uses [Terminals], it should obtain its Reporter
-// by calling [Terminals.Reporter].
-//
-//	r := agent.NewReporter(nil)
-//	conn := jsonrpc2.NewConn(ctx, stream, r.Handler(handler))
-//	t, err := m.Create(ctx, request, nil)
-//	r.Report(t, nil)
+// exit status of any terminal in a Manager, and its Handler method serves terminal/cancel. If an agent uses
+// [Terminals], it should obtain its Reporter by calling [Terminals.Reporter].
 //
 // Like ACP v2 itself, Reporter and Terminals are experimental. They are based on the schema in npm's
 // @agentclientprotocol/sdk 2.4.0 and may change in any release.
@@ -66,11 +60,4 @@
 // Note that jsonrpc2 calls handlers on the goroutine that reads from the connection. A handler must therefore call the
 // methods of this package on another goroutine, for example by using jsonrpc2.AsyncHandler. Otherwise, the responses
 // will never be read.
-//
-// # Errors
-//
-// A call returns an [*Error] if the client responds with an error, the context is done, or the connection is closed. To
-// test for a specific kind of error, such as [acpterm.ErrTerminalNotFound], use errors.Is. If the connection may have
-// been closed, errors.Is can also be used to test for jsonrpc2.ErrClosed. To obtain the error that the client sent, as
-// a *jsonrpc2.Error, use errors.As.
 package agent

@@ -1,6 +1,6 @@
 package agent
 
-// Terminal: the requests about one terminal.
+// Terminal: the requests about one terminal, and how a tool call shows it.
 
 import (
 	"context"
@@ -122,4 +122,24 @@ func (t *Terminal) call(method string) call {
 
 func (t *Terminal) badResponse(method string, err error) error {
 	return &Error{Method: method, TerminalID: t.id, Kind: ErrBadResponse, Err: err}
+}
+
+// Content represents a terminal in the content of a tool call (schema type ToolCallContent with the type "terminal").
+// It should be added to the tool call before the terminal is released. The client will then continue to show the output
+// even after the release.
+type Content struct {
+	TerminalID acpterm.TerminalID
+	Meta       acpterm.Meta
+}
+
+// Content returns a content item that shows the terminal in a tool call.
+func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
+
+// MarshalJSON implements json.Marshaler. It encodes c as {"type":"terminal","terminalId":…}.
+func (c Content) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type       string             `json:"type"`
+		TerminalID acpterm.TerminalID `json:"terminalId"`
+		Meta       acpterm.Meta       `json:"_meta,omitempty"`
+	}{"terminal", c.TerminalID, c.Meta})
 }

@@ -17,13 +17,8 @@
 //
 // # Tools
 //
-//   - run starts a shell line, or a program with arguments. It returns when the command ends, or after a wait chosen by
-//     the agent, with an id to continue with.
-//   - wait waits for the end of a command, or for a line of its output that contains a text or matches an expression.
-//   - output returns output from an offset on.
-//   - kill ends a command and its process tree.
-//   - release does the same and forgets the command.
-//   - list lists the commands of the session.
+// docs/mcp.md in the repository lists the tools. Run starts a shell line, or a program with arguments. It returns when
+// the command ends, or after a wait chosen by the agent, with an id for the others: wait, output, kill, release and list.
 //
 // All of them return structured results and text for the model. While a call waits, progress notifications carry the
 // latest lines, if the client asks for them. A client that cancels a call ends the call, but its command only if

@@ -21,15 +21,14 @@ import (
 func TestTheHostHearsOfSessionsAndTerminals(t *testing.T) {
 	opened, created := make(chan acpterm.SessionID, 1), make(chan *acpterm.Terminal, 1)
 	closed := make(chan int, 1) // number of terminals at the end
-	manager := acptermtest.NewManager(t, nil)
-	s := New(manager, &Options{
+	var s *Server
+	s = newServer(t, nil, &Options{
 		Opened: func(id acpterm.SessionID) func() {
 			opened <- id
-			return func() { closed <- len(manager.SessionTerminals(id)) }
+			return func() { closed <- len(s.manager.SessionTerminals(id)) }
 		},
 		Created: func(t *acpterm.Terminal) { created <- t },
 	})
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	client := connect(t, s, nil)
 	id := <-opened
 	r, _ := call[commandResult](t, client, "run", object{"command": "sleep 1000", "wait_ms": 0})
@@ -44,22 +43,20 @@ func TestTheHostHearsOfSessionsAndTerminals(t *testing.T) {
 
 // If Created panics, the call fails and its command is gone; if Opened does, there is no session.
 func TestPanicsOfTheHost(t *testing.T) {
-	manager := acptermtest.NewManager(t, nil)
 	var terminal *acpterm.Terminal
-	s := New(manager, &Options{
+	s := newServer(t, nil, &Options{
 		Opened: func(acpterm.SessionID) func() { return nil },
 		Created: func(t *acpterm.Terminal) {
 			terminal = t
 			panic("secret")
 		},
 	})
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	text := fails(t, connect(t, s, nil), "run", object{"command": "sleep 1000"})
 	require.Contains(t, text, "Created function panicked")
 	require.NotContains(t, text, "secret")
 	<-terminal.Released()
 
-	refusing := New(manager, &Options{Opened: func(acpterm.SessionID) func() { panic("secret") }})
+	refusing := New(s.manager, &Options{Opened: func(acpterm.SessionID) func() { panic("secret") }})
 	_, far := mcp.NewInMemoryTransports()
 	err := refusing.Run(context.Background(), far)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
@@ -122,12 +119,8 @@ func TestTheHostClosesTheSession(t *testing.T) {
 	}})
 	opened := make(chan acpterm.SessionID, 1)
 	s := New(manager, &Options{
-		Session: &acpterm.SessionOptions{Policy: acpterm.PolicyFunc(
-			func(context.Context, acpterm.Proposal) acpterm.Decision {
-				return acpterm.Decision{Verdict: acpterm.VerdictDeny}
-			},
-		)},
-		Opened: func(id acpterm.SessionID) func() { opened <- id; return nil },
+		Session: &acpterm.SessionOptions{Policy: deny},
+		Opened:  func(id acpterm.SessionID) func() { opened <- id; return nil },
 	})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	client := connect(t, s, nil)

@@ -1,13 +1,17 @@
 package mcpserver
 
-// An MCP session, which is one session of the Manager. Its ID is random, and never leaves the host.
+// An MCP session, which is one session of the Manager. Its ID is random, and never leaves the host. And calls of the
+// host's functions, which may panic.
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"log/slog"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -176,4 +180,18 @@ func (c *session) cwd(asked string) string {
 	default:
 		return filepath.Join(c.dir, asked)
 	}
+}
+
+// callHost calls f, which calls the host's function called name. It logs a panic with its stack, and returns an error
+// without the value of the panic, which may be secret: the agent gets the error.
+func callHost(name string, f func()) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			slog.Error("acpterm: the host's function panicked", "function", name,
+				"panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+			err = fmt.Errorf("the host's %s function panicked", name)
+		}
+	}()
+	f()
+	return nil
 }

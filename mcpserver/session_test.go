@@ -2,10 +2,13 @@
 
 package mcpserver
 
-// Sessions: they are apart, and leave nothing behind.
+// Sessions with a client in this process: they are apart, and leave nothing behind.
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -89,6 +92,10 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
+var deny = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+	return acpterm.Decision{Verdict: acpterm.VerdictDeny}
+})
+
 // A command that the session's policy denies does not run while the session is being closed either.
 func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
 	t.Parallel()
@@ -96,9 +103,6 @@ func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
 		"denied": func(*acptermtest.Process) int { ran.Add(1); return 0 },
 	}})
-	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
-	})
 	s := New(m, &Options{Session: &acpterm.SessionOptions{Policy: deny}})
 	request := &mcp.CallToolRequest{Session: new(mcp.ServerSession), Params: new(mcp.CallToolParamsRaw)}
 	for range longtest.Times(50, 3000) {
@@ -120,4 +124,41 @@ func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
 	}
 	require.Zero(t, ran.Load())
 	require.Zero(t, m.Stats().Sessions)
+}
+
+// versions are those of MCP in which questions travel differently.
+var versions = []string{"2025-11-25", "2026-07-28"}
+
+// connect serves a session of a Server in this process, and returns its client.
+func connect(t *testing.T, s *Server, options *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	return connectVersion(t, s, options, "")
+}
+
+func connectVersion(t *testing.T, s *Server, options *mcp.ClientOptions, version string) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	served := make(chan error, 1)
+	go func() { served <- s.Run(context.Background(), there) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
+	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	require.NoError(t, err)
+	require.Equal(t, cmp.Or(version, versions[1]), session.InitializeResult().ProtocolVersion)
+	t.Cleanup(func() {
+		session.Close()
+		err := <-served
+		// The test may have closed the Server, or cancelled calls whose responses then came too late.
+		if !errors.Is(err, acpterm.ErrClosing) && !errors.Is(err, io.ErrClosedPipe) {
+			require.NoError(t, err)
+		}
+	})
+	return session
+}
+
+// newServer returns a Server with a Manager of its own, and checks in the end that no process is left.
+func newServer(t *testing.T, manager *acpterm.Options, options *Options) *Server {
+	t.Helper()
+	s := New(acptermtest.NewManager(t, manager), options)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
 }

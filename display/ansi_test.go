@@ -1,13 +1,22 @@
 package display_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 )
 
@@ -108,4 +117,89 @@ func ExampleANSIStripper() {
 		fmt.Print(s.Strip(chunk))
 	}
 	// Output: ok
+}
+
+// colours writes a sequence in two pieces, and waits until it is ended.
+func colours(p *acptermtest.Process) int {
+	fmt.Fprint(p, "\x1b[3")
+	p.Sleep(time.Millisecond)
+	fmt.Fprint(p, "1mred\n")
+	return acptermtest.Block(p)
+}
+
+func TestFollow(t *testing.T) {
+	broken := errors.New("broken")
+	for name, want := range map[string]error{
+		"the terminal ends": nil, "ctx ends": context.Canceled, "the writer fails": broken,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"colours": colours}})
+				terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "colours"}, nil)
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var w failingWriter
+				if want == broken {
+					w.err = broken
+				}
+				followed := make(chan error, 1)
+				go func() { followed <- display.Follow(ctx, &w, terminal) }()
+				time.Sleep(time.Second) // in the bubble's time: everything is written
+				switch want {
+				case nil:
+					m.Close()
+				case context.Canceled:
+					cancel()
+				}
+				require.ErrorIs(t, <-followed, want)
+				if w.err == nil {
+					require.Equal(t, "red\n", w.String())
+				}
+			})
+		})
+	}
+}
+
+type failingWriter struct {
+	strings.Builder
+	err error
+}
+
+func (w *failingWriter) WriteString(text string) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	return w.Builder.WriteString(text)
+}
+
+var _ io.StringWriter = (*failingWriter)(nil)
+
+// A sequence cut off by a replacement of the output does not hide the new output.
+func TestFollowReplacedOutput(t *testing.T) {
+	m := acptermtest.NewManager(t, nil)
+	h := acpterm.NewHandler(m, nil)
+	terminals := agentterm.New(h, nil)
+	snapshot := func(text string) {
+		data, _ := json.Marshal([]byte(text))
+		_, err := terminals.Update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",
+			"terminalId":"t","output":{"data":%s}}}`, data))
+		require.NoError(t, err)
+	}
+	snapshot("one\x1b]0;title")
+	r, w := io.Pipe()
+	followed := make(chan error, 1)
+	go func() { followed <- display.Follow(t.Context(), w, m.Terminals()[0]) }()
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		_, err := io.ReadFull(r, got)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	read("one")
+	snapshot("two")
+	read("two")
+	require.NoError(t, h.Close())
+	require.NoError(t, <-followed)
 }

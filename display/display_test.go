@@ -11,7 +11,10 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{

@@ -93,32 +93,26 @@ b=c
 // If a start-up file executes another shell, the environment is that shell's.
 func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 	fish := loginShell(t, "fish")
+	executes := func(name, shell string, files map[string]string) {
+		t.Run(name, func(t *testing.T) {
+			l := logIn(t, homeOf(t, shell, files))
+			requireValue(t, l.Env(), "FIRST", "1")
+			requireValue(t, l.Env(), "SECOND", "2")
+		})
+	}
 	for _, shell := range posix {
 		for name, before := range map[string]string{
 			"at once": "", "after questions": "read answer; read answer; ",
 			"after a program that reads": "head -c 1 >/dev/null; ",
 		} {
-			t.Run(shell+" "+name, func(t *testing.T) {
-				o := homeOf(t, shell, map[string]string{
-					shell: before + "export FIRST=1; exec " + fish, "fish": "set -gx SECOND 2",
-				})
-				l := logIn(t, o)
-				requireValue(t, l.Env(), "FIRST", "1")
-				requireValue(t, l.Env(), "SECOND", "2")
+			executes(shell+" "+name, shell, map[string]string{
+				shell: before + "export FIRST=1; exec " + fish, "fish": "set -gx SECOND 2",
 			})
 		}
 	}
-	t.Run("a shell below", func(t *testing.T) {
-		o := homeOf(t, "bash", map[string]string{"bash": "export FIRST=1; " + fish, "fish": "set -gx SECOND 2"})
-		l := logIn(t, o)
-		requireValue(t, l.Env(), "SECOND", "2")
-	})
-	t.Run("fish", func(t *testing.T) {
-		zsh := loginShell(t, "zsh")
-		o := homeOf(t, "fish", map[string]string{"fish": "set -gx FIRST 1; exec " + zsh + " -i", "zsh": "export SECOND=2"})
-		l := logIn(t, o)
-		requireValue(t, l.Env(), "FIRST", "1")
-		requireValue(t, l.Env(), "SECOND", "2")
+	executes("a shell below", "bash", map[string]string{"bash": "export FIRST=1; " + fish, "fish": "set -gx SECOND 2"})
+	executes("fish", "fish", map[string]string{
+		"fish": "set -gx FIRST 1; exec " + loginShell(t, "zsh") + " -i", "zsh": "export SECOND=2",
 	})
 }
 
@@ -139,16 +133,16 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 		"a trap prints when it ends": "trap 'echo noise' EXIT; export REACHED=1",
 	} {
 		for _, shell := range posix {
-			t.Run(shell+" "+name, func(t *testing.T) {
-				l := logIn(t, homeOf(t, shell, map[string]string{shell: text}))
-				requireValue(t, l.Env(), "REACHED", "1")
-			})
+			reached(t, shell, name, text)
 		}
 	}
-	t.Run("bash prints before each command", func(t *testing.T) {
-		text := "trap 'echo noise; export COUNT=$((COUNT+1))' DEBUG; export REACHED=1"
-		l := logIn(t, homeOf(t, "bash", map[string]string{"bash": text}))
-		requireValue(t, l.Env(), "REACHED", "1")
+	reached(t, "bash", "it prints before each command",
+		"trap 'echo noise; export COUNT=$((COUNT+1))' DEBUG; export REACHED=1")
+}
+
+func reached(t *testing.T, shell, name, text string) {
+	t.Run(shell+" "+name, func(t *testing.T) {
+		requireValue(t, logIn(t, homeOf(t, shell, map[string]string{shell: text})).Env(), "REACHED", "1")
 	})
 }
 

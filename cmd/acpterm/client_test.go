@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/remote"
 )
 
@@ -210,4 +212,24 @@ func TestNoHelper(t *testing.T) {
 	}
 	err := noHelper(&remote.NoHelperError{System: "x; touch y", Arch: "amd64"})
 	require.NotContains(t, err.Error(), "GOOS")
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("the disk is full"), 1},
+		{fmt.Errorf("%w: exit code 3", errAgentGone), 3},
+		{fmt.Errorf("%w with %q", errTurnStopped, "refusal"), 4},
+		{fmt.Errorf("%w: interrupt", errLeft), 130},
+		{fmt.Errorf("%w: %w", errCancelled, errors.Join(errTurnStopped, errAgentGone)), 130},
+		{errors.Join(errAgentGone, errors.New("survivors")), 3},
+		{fmt.Errorf("%w: -cwd: it is no directory", errUsage), 2},
+		{fmt.Errorf("-runner: %w", &acpterm.Error{Kind: acpterm.ErrConnectionLost}), 6},
+		{errors.Join(errTurnStopped, &acpterm.Error{Kind: acpterm.ErrConnectionLost}), 4},
+	} {
+		require.Equal(t, test.code, exitCode(test.err), "%v", test.err)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func openConsole() (io.Reader, io.Writer, error) {
@@ -26,4 +28,29 @@ func control(file *os.File, do func(fd uintptr) error) error {
 	}
 	failed := raw.Control(func(fd uintptr) { err = do(fd) })
 	return errors.Join(failed, err)
+}
+
+func openTerminal() (*os.File, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
+
+// onResize calls resized when the size of the terminal changes, until stop has returned.
+func onResize(resized func()) (stop func()) {
+	changes := make(chan os.Signal, 1)
+	signal.Notify(changes, syscall.SIGWINCH)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-changes:
+				resized()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changes)
+		close(done)
+		<-ended
+	}
 }

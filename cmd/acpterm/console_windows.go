@@ -3,6 +3,7 @@ package main
 // On Windows, the user is at the console, wherever standard input comes from.
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -38,3 +39,7 @@ func hideTyping(*os.File) (undo func()) { return func() {} }
 
 // onSuspend does nothing: Windows does not suspend programs.
 func onSuspend(before, after func()) {}
+
+func openTerminal() (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func onResize(func()) (stop func()) { return func() {} }

@@ -3,43 +3,16 @@
 //
 //	acpterm [FLAG...] [-prompt TEXT] -- AGENT [ARG...]
 //
-// It allows everything the agent asks permission for. Flags restrict the commands, and -h lists them: rules for
-// commands, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself are
-// shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the prompt from
-// standard input. docs/acpterm.md describes it to users.
-//
-// With -mcp, agents that do not use terminal/* get the same terminals as tools of an MCP server. Agents do not say
-// whether they use terminal/*, so this is a flag.
-//
-// With -runner, commands run on another machine or in a container; the agent runs here. The client opens the connection
-// before it starts the agent. When the connection is lost, the remote side ends its commands, and the agent is told
-// that nothing more is known of them. The agent's next command opens a new connection.
+// It allows everything the agent asks permission for. Flags restrict the commands, and -h lists them with the exit
+// codes: rules for commands, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent
+// runs itself are shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the
+// prompt from standard input. docs/acpterm.md describes it to users.
 //
 // Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output. The kinds
 // are listed in print.go. No text of an agent or a command looks like a line of another kind.
 //
-// On a terminal, each running command has a row at the bottom with its unfinished line, such as a progress bar, and how
-// long it has been running. With NO_COLOR, CI or TERM=dumb, and in a pipe, the last state of such a line is printed
-// when it ends. With -pty, commands run on a PTY. If one draws on several lines, the client prints the final text of
-// these lines when the command ends. The user can type into commands on the page of -view.
-//
-// The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
-// something. The client shows no escape sequences of commands. The reason why a command was denied is shown after "! ".
-//
-// An agent may require the user to sign in first. The client then asks for that on the terminal, runs the agent's
-// program there, and restarts the agent.
-//
 // The first interrupt cancels the turn, and a second one leaves immediately. Nothing that the client started outlives
-// it. The process exits with
-//
-//	0    the turn ended with end_turn, whatever commands were denied, failed or were lost
-//	1    another error
-//	2    wrong command line
-//	3    the agent ended during its turn
-//	4    the turn ended otherwise, for example with refusal or max_tokens
-//	5    the agent requires a sign-in
-//	6    the connection of -runner failed or was lost
-//	130  interrupted by SIGINT, SIGTERM or SIGHUP
+// it.
 package main
 
 import (
@@ -73,16 +46,21 @@ func main() {
 		os.Exit(exitUsage)
 	}
 	err = run(opts)
-	said := make(chan struct{})
+	within(time.Second, func() { sayError(err) }) // standard error may not be read
+	os.Exit(exitCode(err))
+}
+
+// within calls do, but does not wait for longer than limit until it returns.
+func within(limit time.Duration, do func()) {
+	done := make(chan struct{})
 	go func() {
-		defer close(said)
-		sayError(err)
+		defer close(done)
+		do()
 	}()
 	select {
-	case <-said:
-	case <-time.After(time.Second): // standard error is not read
+	case <-done:
+	case <-time.After(limit):
 	}
-	os.Exit(exitCode(err))
 }
 
 // sayError prints an error. Any words of the agent in it are quoted.
@@ -134,7 +112,8 @@ func run(opts options) error {
 		if session.tools, err = listenForTools(); err != nil {
 			return err
 		}
-		defer closeTools(session.tools)
+		// A call of the agent may wait for the user to read the output.
+		defer within(time.Second, func() { session.tools.Close() })
 	}
 	go obey(signals, session, leave)
 	far, err := connect(ctx, &opts, screen)

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/mcpserver"
@@ -27,19 +26,6 @@ func listenForTools() (*mcpserver.Listener, error) {
 		return nil, fmt.Errorf("-mcp: %w", err)
 	}
 	return listener, nil
-}
-
-// closeTools stops listening. It does not wait long: a call of the agent may wait for the user to read the output.
-func closeTools(listener *mcpserver.Listener) {
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		listener.Close()
-	}()
-	select {
-	case <-closed:
-	case <-time.After(time.Second):
-	}
 }
 
 // offerTools returns the mcpServers for session/new, given the agent's response to initialize. Without -mcp, there are
@@ -62,13 +48,6 @@ func (s *session) offerTools(initialized json.RawMessage) (
 		return nil, nil, fmt.Errorf("-mcp: %w", err)
 	}
 	return []any{entry}, func(ctx context.Context) error {
-		withdrawn := make(chan error, 1)
-		go func() { withdrawn <- errors.Join(entry.Close(), server.Close()) }()
-		select {
-		case err := <-withdrawn:
-			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return await(ctx, nil, func() error { return errors.Join(entry.Close(), server.Close()) })
 	}, nil
 }

@@ -42,8 +42,8 @@ var parts = map[string]func(args []string){
 	"agent-that-is-newer":        func([]string) { serve(2, nil) },
 	"agent-that-stops-listening": stopListening,
 	"agent-that-disguises":       func([]string) { play(disguise) },
-	"agent-that-shouts":          func(args []string) { play(shout(args[0])) },
-	"agent-that-prints":          func(args []string) { play(printLines(args)) },
+	"agent-that-shouts":          func(args []string) { play(write(os.Stderr, args[0])) },
+	"agent-that-prints":          func(args []string) { play(write(os.Stdout, strings.Join(args, "\n")+"\n")) },
 	"agent-that-runs-it-itself":  func(args []string) { play(sendUpdates(args)) },
 }
 
@@ -258,20 +258,10 @@ func wait(file string, turn script) script {
 	}
 }
 
-// shout writes a text to standard error.
-func shout(text string) script {
+// write writes a text to standard error, or to standard output among its messages.
+func write(to *os.File, text string) script {
 	return func(*scripted) string {
-		os.Stderr.WriteString(text)
-		return "end_turn"
-	}
-}
-
-// printLines writes lines to standard output, among its messages.
-func printLines(lines []string) script {
-	return func(*scripted) string {
-		for _, line := range lines {
-			fmt.Println(line)
-		}
+		to.WriteString(text)
 		return "end_turn"
 	}
 }

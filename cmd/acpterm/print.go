@@ -256,19 +256,13 @@ func (s *screen) endLines() {
 // end must be called when only the reason for the client's failure remains to be printed. It ends the last line, unless
 // the writer blocks.
 func (s *screen) end() {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	within(200*time.Millisecond, func() { // a blocked terminal could not show the reason either
 		s.printing.Lock()
 		defer s.printing.Unlock()
 		s.hideRows()
 		s.endLines()
 		s.over.Store(true)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(200 * time.Millisecond): // a blocked terminal could not show the reason either
-	}
+	})
 	s.over.Store(true)
 }
 

@@ -2,7 +2,8 @@
 
 package main
 
-// Commands at a far end, which is a shell on this machine, with a home and an environment of its own.
+// Commands at a far end, which is a shell on this machine, with a home and an environment of its own. And commands in a
+// shell that the user chooses.
 
 import (
 	"fmt"
@@ -213,4 +214,14 @@ func TestInterruptWhileConnecting(t *testing.T) {
 	c.signal(os.Interrupt)
 	c.exit(exitInterrupted)
 	require.Contains(t, c.stderr.String(), "left: interrupt")
+}
+
+// With -shell, lines run in that shell.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, exampleAgent(), "-shell", "bash", "-prompt", `x=(a b); [[ -n $x ]] && echo "<${x[1]}>"; exit 5`)
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | <b>\n")
+	require.Contains(t, c.stdout.String(), "[1] = exited 5 in ")
+	require.Empty(t, c.stderr.String())
 }

@@ -2,12 +2,14 @@
 
 package main
 
-// The live page: there while the client runs, for who has its address.
+// The live page: there while the client runs, for who has its address. And the commands of tools, there and far away.
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,4 +45,55 @@ func TestView(t *testing.T) {
 	c.exit(0)
 	_, err = http.Get(url)
 	require.Error(t, err, "the page ends with the client")
+}
+
+// The commands of tools run where -runner leads, too, and relative directories are there.
+func TestToolsWithRunner(t *testing.T) {
+	t.Parallel()
+	home := realDir(t)
+	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
+	c := startClient(t, usingTools("http", runPart(t, map[string]any{"cwd": "src"}, "where")),
+		"-mcp", "-runner", farShell(home, binaries), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | in "+home+"/src\n")
+	require.Contains(t, c.stdout.String(), "> error false: ")
+}
+
+// awaitEvent reads the events of a page until one contains all texts.
+func awaitEvent(t *testing.T, url string, texts ...string) {
+	t.Helper()
+	response, err := http.Get(url + "events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	events := bufio.NewScanner(response.Body)
+	events.Buffer(nil, 1<<20)
+	for events.Scan() {
+		found := 0
+		for _, text := range texts {
+			if strings.Contains(events.Text(), text) {
+				found++
+			}
+		}
+		if found == len(texts) {
+			return
+		}
+	}
+	require.Fail(t, "no such event", "%q", texts)
+}
+
+// Commands of both doors have the same name.
+func TestSessionsHaveNamesOnThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	project, goOn := filepath.Join(dir, "my-project"), filepath.Join(dir, "go-on")
+	require.NoError(t, os.Mkdir(project, 0o700))
+	c := startClient(t, usingTools("http", runPart(t, nil, "print", "one"), "terminal print", "await "+goOn),
+		"-mcp", "-view", "127.0.0.1:0", "-cwd", project, "-prompt", "x")
+	url := c.stderr.await(t, `acpterm: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
+	awaitEvent(t, url, `"my-project (agent of tests)"`, "by terminal/create")
+	awaitEvent(t, url, `"my-project (agent of tests)"`, "print one")
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	c.stderr.await(t, `acpterm: the page stays.*`)
+	c.signal(os.Interrupt)
+	c.exit(0)
 }

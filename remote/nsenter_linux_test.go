@@ -46,7 +46,7 @@ func TestNsenter(t *testing.T) {
 			Args: []string{"nsenter", "--target", target, "--all", "sh"},
 			Env:  []string{"PATH=/usr/bin:/bin", "HOME=/", "INSIDE=yes"},
 		},
-		Helpers:   os.DirFS(remote.BuiltForTests(t)), Dir: dir,
+		Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: dir,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { r.Close() })

@@ -89,7 +89,8 @@ func programs(t testing.TB, b fixture) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: filepath.Join(b.dir, "root")},
 	}}
-	rules.Rules = append(rules.Rules, allowing("cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool"))...)
+	tool := filepath.Join(b.dir, "root/tool")
+	rules.Rules = append(rules.Rules, allowing("cat", "sh", "bash", "env", "true", tool)...)
 	compiled, err := rules.Compile(b.env)
 	require.NoError(t, err)
 	return compiled

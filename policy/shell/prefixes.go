@@ -124,8 +124,8 @@ var prefixes = map[string]prefix{
 
 // hiddenPrograms are refused with any arguments, for these reasons. The keys are tableNames.
 var hiddenPrograms = byName(map[string]string{
-	otherShell: "zsh ksh ksh93 mksh oksh loksh pdksh yash csh tcsh fish rc es rbash posh hush nu elvish xonsh osh ysh " +
-		"pwsh powershell cmd pwsh-preview pwsh-lts powershell_ise git-bash",
+	otherShell: "zsh ksh ksh93 mksh oksh loksh pdksh yash csh tcsh fish rc es rbash posh hush nu elvish xonsh osh " +
+		"ysh pwsh powershell cmd pwsh-preview pwsh-lts powershell_ise git-bash",
 	notFollowed: "wsl conhost su runuser script watch parallel sem chroot unshare nsenter setpriv strace ltrace at " +
 		"batch crontab screen tmux pkexec run0 systemd-run taskset chrt setarch linux32 linux64 numactl " +
 		"prlimit cpulimit unbuffer rlwrap start-stop-daemon run-parts xvfb-run dbus-run-session caffeinate " +

@@ -27,7 +27,8 @@ var refusedVariables = byName(map[string]string{
 	"changes what patterns mean":                            "GLOBIGNORE",
 	"is kept by shells":                                     "FUNCNEST",
 	// bash evaluates their values as arithmetic, and runs the substitutions in them.
-	"is evaluated by bash": "RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO EPOCHSECONDS EPOCHREALTIME UID EUID PPID COMP_CWORD",
+	"is evaluated by bash": "RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO EPOCHSECONDS EPOCHREALTIME UID EUID " +
+		"PPID COMP_CWORD",
 	// Libraries load code from these.
 	"makes programs load code": "GCONV_PATH LOCPATH GLIBC_TUNABLES",
 })

@@ -118,7 +118,7 @@ func TestSandboxKills(t *testing.T) {
 		grace                time.Duration
 	}{
 		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "exit code 7", time.Minute},
-		{`echo ready; exec sleep 300`, "ready\n", "exit code 143", time.Minute}, // does not change the action of SIGTERM
+		{`echo ready; exec sleep 300`, "ready\n", "exit code 143", time.Minute}, // SIGTERM has its usual effect
 		{vanished + `exec sleep 300`, "ready\n", "exit code 143", time.Minute},
 		{`setsid sh -c 'trap "" TERM; echo ready; sleep 300' & trap "setsid sleep 300 & exit 3" TERM; wait`,
 			"ready\n", "exit code 3", time.Minute},

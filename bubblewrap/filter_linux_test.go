@@ -110,10 +110,11 @@ func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 	require.Equal(t, uint32(128+unix.SIGSYS), *run(t, m, request(program)).ExitStatus.ExitCode)
 }
 
-// exitsOnI386 is an executable file for i386 that exits with 42: two headers, which load everything, and the instructions
-// mov eax, 1; mov ebx, 42; int 0x80.
-const exitsOnI386 = "7f454c46010101000000000000000000" + "0200030001000000548004083400000000000000000000003400200001000000" +
-	"00000000" + "0100000000000000008004080080040860000000600000000500000000100000" + "b801000000" + "bb2a000000" + "cd80"
+// exitsOnI386 is an executable file for i386 that exits with 42: two headers, which load everything, and instructions
+// (mov eax, 1; mov ebx, 42; int 0x80).
+const exitsOnI386 = "7f454c46010101000000000000000000" +
+	"0200030001000000548004083400000000000000000000003400200001000000" + "00000000" +
+	"0100000000000000008004080080040860000000600000000500000000100000" + "b801000000bb2a000000cd80"
 
 // refuseFilters makes the kernel refuse further filters to this thread and the processes that it starts, like a kernel
 // without seccomp.

@@ -176,7 +176,8 @@ func TestSandboxHasNoNetwork(t *testing.T) {
 			expect("network is unreachable|"+refused, tcp), expect(refused, abstract), expect(done, file)}},
 		"on": {bubblewrap.Options{Network: true}, []expectation{
 			expect(done, tcp, abstract, file), expect(outside(t, resolver)[0], resolver)}},
-		"hidden socket": {bubblewrap.Options{Hidden: []string{other + "/socket"}}, []expectation{expect(refused, file)}},
+		"hidden socket": {bubblewrap.Options{Hidden: []string{other + "/socket"}}, []expectation{
+			expect(refused, file)}},
 	} {
 		t.Run(name, func(t *testing.T) { try(t, newManager(t, test.options, root), root, test.expected...) })
 	}

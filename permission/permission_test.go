@@ -249,15 +249,15 @@ func TestACommandThatAPolicyChangedIsAskedAbout(t *testing.T) {
 		shown string
 		req   acpterm.CreateTerminalRequest
 		path  string
-		args  []string
+		args  string
 	}{
-		{goTestShown, goTest(), "/other/go", []string{"go", "test", "./..."}},
-		{`{"command":"go vet"}`, acpterm.CreateTerminalRequest{Command: "go vet"}, "/other/sh", []string{"sh", "-c", "rm"}},
+		{goTestShown, goTest(), "/other/go", "go test ./..."},
+		{`{"command":"go vet"}`, acpterm.CreateTerminalRequest{Command: "go vet"}, "/other/sh", "sh -c rm"},
 	} {
 		h := newHost(t, acpterm.Options{})
 		h.change = func(p acpterm.Proposal) *acpterm.Command {
 			changed := p.Command
-			changed.Path, changed.Args = c.path, c.args
+			changed.Path, changed.Args = c.path, strings.Fields(c.args)
 			return &changed
 		}
 		h.answer(t, c.shown, permission.OptionKindAllowOnce)
@@ -383,14 +383,15 @@ func TestALateAnswerCountsForNothing(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
+	type option = permission.Option
 	for _, c := range []struct {
-		choice        permission.Option
+		choice        option
 		want, creates string
 	}{
-		{permission.Option{ID: "1", Name: "n", Kind: "allow_once"}, `{"outcome":"selected","optionId":"1"}`, "runs"},
-		{permission.Option{ID: "5", Name: "n", Kind: "allow_everything"}, `{"outcome":"selected","optionId":"5"}`, "asked"},
-		{permission.Option{ID: "5", Name: "n", Kind: "allow_once"}, `{"outcome":"cancelled"}`, "asked"},
-		{permission.Option{}, `{"outcome":"cancelled"}`, "asked"},
+		{option{ID: "1", Name: "n", Kind: "allow_once"}, `{"outcome":"selected","optionId":"1"}`, "runs"},
+		{option{ID: "5", Name: "n", Kind: "allow_everything"}, `{"outcome":"selected","optionId":"5"}`, "asked"},
+		{option{ID: "5", Name: "n", Kind: "allow_once"}, `{"outcome":"cancelled"}`, "asked"},
+		{option{}, `{"outcome":"cancelled"}`, "asked"},
 	} {
 		h := newHost(t, acpterm.Options{})
 		response := h.bridge.Answer(t.Context(), read(t, "s", goTestShown),

@@ -134,7 +134,6 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 		}
 		g.asker = newAsker(in, out, screen)
 	}
-	var sandbox bubblewrap.Options
 	if opts.audit != "" {
 		writable := opts.roots
 		if opts.runner != nil {
@@ -145,8 +144,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 		}
 	}
 	if opts.sandbox {
-		sandbox.Network = opts.network
-		if g.wrap, err = bubblewrap.New(&sandbox); err != nil {
+		if g.wrap, err = bubblewrap.New(&bubblewrap.Options{Network: opts.network}); err != nil {
 			return g, fmt.Errorf("-sandbox: %w", err)
 		}
 	}

@@ -11,8 +11,7 @@
 // Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output. The kinds
 // are listed in print.go. No text of an agent or a command looks like a line of another kind.
 //
-// The first interrupt cancels the turn, and a second one leaves immediately. Nothing that the client started outlives
-// it.
+// The first interrupt cancels the turn, and a second one leaves immediately. Nothing outlives the client.
 package main
 
 import (

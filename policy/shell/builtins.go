@@ -66,9 +66,6 @@ func checkName(a word) string {
 	return variableProblem(assignment{Name: a.Text})
 }
 
-// dropEnd drops a leading --.
-func dropEnd(args []word) []word { return dropOption(args, "--") }
-
 // testOperators are the binary operators of test.
 var testOperators = []string{
 	"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o",
@@ -107,7 +104,7 @@ var counted = regexp.MustCompile(`%[-+ #0'*.0-9]*[hlqjztL]*n`)
 
 // checkPrintf refuses -v and %n, which assign variables.
 func checkPrintf(args []word) string {
-	plain := dropEnd(args)
+	plain := dropOption(args, "--")
 	switch {
 	case len(plain) == 0:
 		return ""
@@ -261,7 +258,7 @@ func checkSet(args []word) string {
 
 // checkTrap allows only resetting and ignoring signals.
 func checkTrap(args []word) string {
-	args = dropEnd(args)
+	args = dropOption(args, "--")
 	if len(args) == 0 || args[0].Literal && slices.Contains([]string{"", "-", "-l", "-p"}, args[0].Text) {
 		return ""
 	}

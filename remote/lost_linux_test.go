@@ -68,7 +68,7 @@ func TestFishLoginShell(t *testing.T) {
 	if err != nil {
 		t.Skip("fish is not installed")
 	}
-	overSSH := func() (line []string, dir string) {
+	overSSH := func(t *testing.T) (line []string, dir string) {
 		s := sshdtest.Start(t)
 		if s.OtherUser == "" {
 			t.Skip("only root makes accounts")
@@ -81,18 +81,22 @@ func TestFishLoginShell(t *testing.T) {
 		require.NoError(t, os.WriteFile(accounts, text, 0o644)) // the same file, which sshd sees
 		return s.CommandLine(s.OtherUser), filepath.Join(s.Dir, "home", "helpers")
 	}
-	for name, start := range map[string]func() (line []string, dir string){
-		"pipes": func() ([]string, string) { return []string{"env", "SHELL=" + fish, fish, "-l"}, t.TempDir() },
-		"ssh":   overSSH,
+	for name, start := range map[string]func(t *testing.T) (line []string, dir string){
+		"pipes": func(t *testing.T) ([]string, string) {
+			return []string{"env", "SHELL=" + fish, fish, "-l"}, t.TempDir()
+		},
+		"ssh": overSSH,
 	} {
 		t.Run(name, func(t *testing.T) {
-			line, dir := start()
+			line, dir := start(t)
 			for timeout := time.Second; ; timeout *= 2 { // until fish has started in time
 				_, err = connectTo(t, dir, timeout, line...)
 				require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 				require.ErrorContains(t, err, "Options.ConnectTimeout")
-				require.ErrorContains(t, err, `add "exec sh" to the command line`)
 				require.NotContains(t, err.Error(), "EOF")
+				if !strings.Contains(err.Error(), "answered: env has ended") { // it did before the script was written
+					require.ErrorContains(t, err, `add "exec sh" to the command line`)
+				}
 				if strings.Contains(err.Error(), "the login shell "+fish+" is no POSIX shell") {
 					break
 				}

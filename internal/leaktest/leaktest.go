@@ -47,14 +47,14 @@ func Goroutines() []string {
 	return Stacks(func(stack string) bool { return library.MatchString(tests.ReplaceAllString(stack, "")) })
 }
 
-// Stacks returns the stacks of goroutines that are so. A goroutine may take a moment to exit after its work, so Stacks
-// looks repeatedly for a bounded time.
-func Stacks(so func(stack string) bool) (found []string) {
+// Stacks returns the stacks of goroutines for which of returns true. A goroutine may take a moment to exit after its
+// work, so Stacks looks repeatedly for a bounded time.
+func Stacks(of func(stack string) bool) (found []string) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if so(stack) && !strings.Contains(stack, "leaktest.Stacks") {
+			if of(stack) && !strings.Contains(stack, "leaktest.Stacks") {
 				found = append(found, stack)
 			}
 		}

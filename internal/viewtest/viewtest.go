@@ -43,7 +43,7 @@ type Agent struct {
 	m         *acpterm.Manager
 }
 
-// NewAgent returns an Agent whose terminals are in a Manager. By default, it refuses each cancel.
+// NewAgent returns an Agent whose terminals are in a Manager. It refuses each cancel unless options.Cancel is set.
 func NewAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *Agent {
 	if options.Cancel == nil {
 		options.Cancel = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }

@@ -1,4 +1,4 @@
-// Package bench has what the programs of benchmarks share: their flags, their children and the sizes of measurements.
+// Package bench has the shared code of the programs of benchmarks: flags, children and the sizes of measurements.
 package bench
 
 import (

@@ -184,14 +184,14 @@ func (p *Process) openPipes(options Options) (its []*os.File, err error) {
 		return its, err
 	}
 	p.cmd.Stdin, p.stdin, its = r, w, append(its, r)
-	if r, w, err = deadlinePipe(); err != nil {
+	if r, w, err = proc.DeadlinePipe(); err != nil {
 		return its, err
 	}
 	p.stdout, p.cmd.Stdout, its = r, w, append(its, w)
 	if _, isFile := p.cmd.Stderr.(*os.File); isFile {
 		return its, nil
 	}
-	if r, w, err = deadlinePipe(); err != nil {
+	if r, w, err = proc.DeadlinePipe(); err != nil {
 		return its, err
 	}
 	p.stderr = newStderr(r, p.cmd, options)

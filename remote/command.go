@@ -125,10 +125,10 @@ func (p *commandProcess) start() error {
 	var stdin, stdout, stderr *os.File
 	err := open(&p.stdin, &stdin, os.Pipe)
 	if err == nil {
-		err = open(&p.stdout, &stdout, deadlinePipe)
+		err = open(&p.stdout, &stdout, proc.DeadlinePipe)
 	}
 	if err == nil {
-		err = open(&p.stderr, &stderr, deadlinePipe)
+		err = open(&p.stderr, &stderr, proc.DeadlinePipe)
 	}
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr

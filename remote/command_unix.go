@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// deadlinePipe returns a pipe with a reading end that supports deadlines.
-func deadlinePipe() (r, w *os.File, err error) { return os.Pipe() }
-
 // left reads the present contents of a pipe without waiting.
 func left(pipe *os.File) []byte {
 	pipe.SetReadDeadline(time.Time{})

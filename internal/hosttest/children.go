@@ -16,6 +16,8 @@ import (
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 )
 
+const ChildMark = testchildren.Mark
+
 var Children = testchildren.All()
 
 // RunTests is a TestMain for a binary that can also be one of the package's own children.

@@ -134,10 +134,7 @@ func TestACgroupWithoutControllers(t *testing.T) {
 
 // A fork bomb in a cgroup makes as many processes as it may, and is ended.
 func TestForkBombInACgroup(t *testing.T) {
-	parent := linuxtest.CgroupDir(t)
-	if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+pids"), 0); err != nil {
-		t.Skipf("the pids controller cannot be had here: %v", err)
-	}
+	parent := cgroupWith(t, "pids")
 	m := hosttest.NewManager(t, &acpterm.Options{Cgroup: parent})
 	term := hosttest.Create(t, m, shellRequest(forkBomb), &acpterm.CommandOptions{
 		Limits: &acpterm.Limits{Processes: 20},

@@ -66,7 +66,7 @@ func TestUserIsAskedByTheClient(t *testing.T) {
 			}
 			return nil
 		}
-		s := connectVersion(t, newServer(t, options, nil), client, version)
+		s := connect(t, newServer(t, options, nil), client, version)
 		r, _ := call[commandResult](t, s, "run", object{"command": "echo 'asked\033[8m'", "env": object{"A": "b"}})
 		require.Equal(t, "ended", r.State)
 		require.Contains(t, message, `echo 'asked\x1b[8m'`)
@@ -98,7 +98,7 @@ func TestOnlyAnAnswerThatAllowsAllows(t *testing.T) {
 	} {
 		for _, version := range versions {
 			t.Run(name+" "+version, func(t *testing.T) {
-				s := connectVersion(t, newServer(t, asking(), nil), client, version)
+				s := connect(t, newServer(t, asking(), nil), client, version)
 				result, err := s.CallTool(t.Context(), &mcp.CallToolParams{
 					Name: "run", Arguments: object{"command": "echo done > " + t.TempDir() + "/ran"},
 				})
@@ -128,12 +128,12 @@ func TestApprovalForTheSessionIsRemembered(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_session"}}, nil
 		})
 		server := newServer(t, options, nil)
-		s := connectVersion(t, server, client, version)
+		s := connect(t, server, client, version)
 		for range 3 {
 			call[commandResult](t, s, "run", object{"command": "true"})
 		}
 		require.Equal(t, 1, asked)
-		other := connectVersion(t, server, client, version)
+		other := connect(t, server, client, version)
 		call[commandResult](t, other, "run", object{"command": "true"})
 		require.Equal(t, 2, asked)
 	}
@@ -178,7 +178,7 @@ func TestQuestionExpires(t *testing.T) {
 					return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_once"}}, nil
 				},
 			}
-			s := connectVersion(t, newServer(t, options, nil), client, version)
+			s := connect(t, newServer(t, options, nil), client, version)
 			text := fails(t, s, "run", object{"command": "x"})
 			if version < asksByResult {
 				require.Contains(t, text, "no answer in ten minutes")
@@ -200,7 +200,7 @@ func TestLateAnswerDoesNotShortenTheStart(t *testing.T) {
 				time.Sleep(questionLimit - time.Second)
 				return &mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_once"}}, nil
 			})
-			s := connectVersion(t, newServer(t, options, nil), client, version)
+			s := connect(t, newServer(t, options, nil), client, version)
 			r, _ := call[commandResult](t, s, "run", object{"command": "x"})
 			require.Equal(t, "started", r.Output)
 		})

@@ -29,7 +29,7 @@ func TestCancelledCall(t *testing.T) {
 					started <- string(e.TerminalID)
 				}
 			})
-			s := connectVersion(t, server, &mcp.ClientOptions{
+			s := connect(t, server, &mcp.ClientOptions{
 				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
 					reported <- struct{}{}
 				},
@@ -72,7 +72,7 @@ func TestCancelledQuestionRunsNothing(t *testing.T) {
 		}
 		m := acptermtest.NewManager(t, asking())
 		server := New(m, nil)
-		s := connectVersion(t, server, client, version)
+		s := connect(t, server, client, version)
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
 		go func() {

@@ -129,21 +129,16 @@ func TestNothingDeniedRunsAtTheEnd(t *testing.T) {
 // versions are those of MCP in which questions travel differently.
 var versions = []string{"2025-11-25", "2026-07-28"}
 
-// connect serves a session of a Server in this process, and returns its client.
-func connect(t *testing.T, s *Server, options *mcp.ClientOptions) *mcp.ClientSession {
-	t.Helper()
-	return connectVersion(t, s, options, "")
-}
-
-func connectVersion(t *testing.T, s *Server, options *mcp.ClientOptions, version string) *mcp.ClientSession {
+// connect serves a session of a Server in this process, and returns its client. By default it has the newest version.
+func connect(t *testing.T, s *Server, options *mcp.ClientOptions, version ...string) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	served := make(chan error, 1)
 	go func() { served <- s.Run(context.Background(), there) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
-	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: cmp.Or(version...)})
 	require.NoError(t, err)
-	require.Equal(t, cmp.Or(version, versions[1]), session.InitializeResult().ProtocolVersion)
+	require.Equal(t, cmp.Or(append(version, versions[1])...), session.InitializeResult().ProtocolVersion)
 	t.Cleanup(func() {
 		session.Close()
 		err := <-served

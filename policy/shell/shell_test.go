@@ -49,6 +49,8 @@ var refused = []struct {
 	{"getopts PATH", "getopts a PATH -a", errBuiltin},
 	{"unset PATH", "unset PATH", errBuiltin},
 	{"wait -p", "wait -n -p PATH", errBuiltin},
+	{"set -a", "set -a; read x", errBuiltin},
+	{"set -o allexport", "set -eo allexport", errBuiltin},
 	{"set -k", "set -k; git PATH=/tmp", errBuiltin},
 	{"set unknown", "set $x", errBuiltin},
 	{"set -o unknown", "set -o posix", errBuiltin},
@@ -73,6 +75,8 @@ var refused = []struct {
 	{"OPTIND", "OPTIND='a[$(rm x)]'", errVariable},
 	{"locale", "LC_ALL=ja_JP.SJIS; echo", errVariable},
 
+	{"shell -a", "sh -ac git", errOption},
+	{"shell -o allexport", "bash -o allexport -c git", errOption},
 	{"command -pv", "command -pv git", errOption},
 	{"macOS command -p", "/usr/bin/command -p git", errOption},
 	{"env --split-string", "env --split-string='rm x'", errOption},

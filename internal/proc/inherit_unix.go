@@ -21,7 +21,6 @@ import (
 // concurrent use.
 type carelessFiles struct {
 	mu     sync.Mutex
-	next   time.Time           // earliest time of the next scan
 	found  []int               // every descriptor ever seen without the flag
 	starts int                 // number of starts in progress
 	marked map[int]unix.Stat_t // the files at the descriptors that lose the flag after the last start
@@ -29,8 +28,24 @@ type carelessFiles struct {
 
 var closedWhileStarting carelessFiles
 
-// scanShare bounds the time of scans to 1/scanShare: with thousands of descriptors, a scan takes longer than a start.
+// lookout decides when a Supervisor scans for such descriptors: before its first start, and then before other starts, for
+// 1/scanShare of the time. With thousands of descriptors, a scan takes longer than a start. The zero value is ready to
+// use.
+type lookout struct {
+	mu   sync.Mutex
+	next time.Time // earliest time of the next scan
+}
+
 const scanShare = 400
+
+func (l *lookout) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if began := time.Now(); !began.Before(l.next) {
+		closedWhileStarting.scan()
+		l.next = time.Now().Add(scanShare * time.Since(began))
+	}
+}
 
 // closeInChild calls start. The started process does not inherit the descriptors, except where /dev/fd does not list
 // those of a process, as on FreeBSD by default.
@@ -44,10 +59,6 @@ func (c *carelessFiles) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starts++
-	if began := time.Now(); !began.Before(c.next) {
-		c.scan()
-		c.next = time.Now().Add(scanShare * time.Since(began))
-	}
 	for _, fd := range c.found {
 		var file unix.Stat_t
 		if !inheritable(fd) || unix.Fstat(fd, &file) != nil {
@@ -79,6 +90,8 @@ func (c *carelessFiles) end() {
 
 // scan finds descriptors without the close-on-exec flag.
 func (c *carelessFiles) scan() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return

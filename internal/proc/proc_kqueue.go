@@ -31,7 +31,8 @@ import (
 // Supervisor starts trees. The zero value is ready to use. Its methods are safe for concurrent use, but Close must be
 // the last call, after every Tree is closed.
 type Supervisor struct {
-	busy sync.WaitGroup // the trees' goroutines
+	busy    sync.WaitGroup // the trees' goroutines
+	lookout lookout
 }
 
 // Close waits until the Supervisor's goroutines have ended.
@@ -71,6 +72,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 			t.pty.close()
 		}
 	}()
+	s.lookout.look()
 	cmd := &exec.Cmd{
 		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir,
 		ExtraFiles:  spec.Files,

@@ -88,6 +88,7 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 			PidFD:     &t.pidfd,
 		},
 	}
+	s.lookout.look()
 	for _, file := range spec.Files {
 		fd := ^uintptr(0) // closed in the child
 		replace(&fd, file)

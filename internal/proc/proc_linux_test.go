@@ -251,15 +251,6 @@ func TestACommandDiesWithItsHost(t *testing.T) {
 const listDescriptors = `i=0; while [ $i -lt 310 ]; do if [ -e /dev/fd/$i ]; then printf "$i "; fi; i=$((i+1))
 	if [ $i = 100 ]; then i=300; fi; done; echo`
 
-// scanSoon makes the next start look for descriptors, which takes only a share of the time, and returns when it would
-// have looked.
-func scanSoon() (next time.Time) {
-	closedWhileStarting.mu.Lock()
-	defer closedWhileStarting.mu.Unlock()
-	next, closedWhileStarting.next = closedWhileStarting.next, time.Time{}
-	return next
-}
-
 func TestCommandsInheritNothing(t *testing.T) {
 	s := newSupervisor(t)
 	list := func(files ...*os.File) string {
@@ -276,16 +267,15 @@ func TestCommandsInheritNothing(t *testing.T) {
 		return fd
 	}
 	low := careless(3)
-	scanSoon()
-	require.Equal(t, "0 1 2", list())
 	begun := time.Now()
-	high := careless(300)
-	scanSoon()
 	require.Equal(t, "0 1 2", list())
+	// Scans take only a share of the time. Under load, the next one may be far away.
 	took := time.Since(begun)
-	next := scanSoon()
-	require.True(t, next.After(begun))
-	require.Less(t, next.Sub(begun), (scanShare+1)*took)
+	require.True(t, s.lookout.next.After(begun))
+	require.Less(t, s.lookout.next.Sub(begun), (scanShare+1)*took)
+	high := careless(300)
+	s.lookout.next = time.Now()
+	require.Equal(t, "0 1 2", list())
 	file, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer file.Close()
@@ -301,7 +291,7 @@ func TestAnotherFileStaysCloseOnExec(t *testing.T) {
 	fd, err := syscall.Dup(0)
 	require.NoError(t, err)
 	defer unix.Close(fd)
-	scanSoon()
+	new(lookout).look()
 	require.NoError(t, closedWhileStarting.closeInChild(func() error {
 		require.False(t, inheritable(fd))
 		return unix.Dup3(int(other.Fd()), fd, unix.O_CLOEXEC)

@@ -25,8 +25,9 @@ import (
 // takes over; the first one ends once all leaders it forked are gone. A start in the same microseconds may hang, too:
 // the hanging child then also has that start's status pipe (in package syscall) open.
 type Supervisor struct {
-	busy  sync.WaitGroup // the goroutines of starters and trees
-	table procfs.Table
+	busy    sync.WaitGroup // the goroutines of starters and trees
+	lookout lookout
+	table   procfs.Table
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // waiting starts

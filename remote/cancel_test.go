@@ -32,12 +32,9 @@ func TestCancelledStart(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			transport, fars := farTransport(t)
-			r := newRunner(t, Options{Transport: transport})
 			confirmed := make(chan struct{})
 			ctx, cancel := context.WithCancelCause(t.Context())
-			go func() {
-				f := <-fars
+			r := against(t, func(f *far) {
 				f.greet()
 				start := f.request()
 				cancel(errors.New("enough"))
@@ -45,7 +42,7 @@ func TestCancelledStart(t *testing.T) {
 					t.Errorf("%+v is no cancel", c)
 				}
 				confirm(f, start.ID, confirmed)
-			}()
+			})
 			var text lines
 			returned := make(chan error, 1)
 			go func() {
@@ -68,10 +65,7 @@ func TestCancelledStart(t *testing.T) {
 
 // A start may be cancelled after the end of its tree has arrived.
 func TestCancelAfterGone(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.serve(func(id uint64) {
 			f.answer(frame.Answer{Exit: &frame.Exit{Process: id}})
 			f.answer(frame.Answer{Gone: &frame.Process{Process: id}})
@@ -80,7 +74,7 @@ func TestCancelAfterGone(t *testing.T) {
 			}
 			f.answerClose()
 		})
-	}()
+	})
 	p, err := r.Start(testContext(t), startRequest(new(lines)))
 	require.NoError(t, err)
 	<-p.Gone()
@@ -106,11 +100,8 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			transport, fars := farTransport(t)
-			r := newRunner(t, Options{Transport: transport})
 			ctx, cancel := context.WithCancelCause(t.Context())
-			go func() {
-				f := <-fars
+			r := against(t, func(f *far) {
 				f.greet()
 				start := f.request()
 				cancel(errors.New("enough"))
@@ -128,7 +119,7 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 				if next := f.request(); next != nil {
 					f.answer(frame.Answer{Reply: &frame.Reply{ID: next.ID, Error: refused}})
 				}
-			}()
+			})
 			require.NoError(t, r.Connect(testContext(t)))
 			connection := r.link.connection
 			wait := time.Second // for the unanswered cancel, and for the close

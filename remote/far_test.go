@@ -38,6 +38,14 @@ func farTransport(t testing.TB) (Transport, <-chan *far) {
 	}), fars
 }
 
+// against returns a Runner whose first connection a function plays.
+func against(t testing.TB, play func(*far)) *Runner {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	go func() { play(<-fars) }()
+	return r
+}
+
 // marker reads the bootstrap line and returns the marker.
 func (f *far) marker() string {
 	line, err := f.in.ReadString('\n')

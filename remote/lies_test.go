@@ -142,14 +142,11 @@ func TestLyingReplies(t *testing.T) {
 		"a limit that is large": {start, held(frame.Limit{Name: "OpenFiles", Value: 1 << 63}), "not asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			transport, fars := farTransport(t)
-			r := newRunner(t, Options{Transport: transport})
-			go func() {
-				f := <-fars
+			r := against(t, func(f *far) {
 				f.greet()
 				c.reply.ID = f.request().ID
 				f.answer(frame.Answer{Reply: c.reply})
-			}()
+			})
 			err := c.ask(r)
 			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 			require.ErrorContains(t, err, "breaks the rules")
@@ -207,9 +204,7 @@ func TestLyingHello(t *testing.T) {
 		"need without Helpers": {func(f *far) { f.write(f.marker() + "need Plan9 68020\n") }, "for Plan9 68020"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			transport, fars := farTransport(t)
-			r := newRunner(t, Options{Transport: transport})
-			go func() { c.far(<-fars) }()
+			r := against(t, c.far)
 			err := r.Connect(testContext(t))
 			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 			require.ErrorContains(t, err, c.says)

@@ -42,10 +42,7 @@ func TestLyingHelpersMemory(t *testing.T) {
 			many := strings.TrimSuffix(strings.Repeat(c.many, room/len(c.many)), ",")
 			kind := binary.BigEndian.AppendUint32([]byte{frame.KindMessage}, uint32(len(head)+len(many)+len(tail)))
 			sent := slices.Concat(kind, []byte(head), []byte(many), []byte(tail))
-			transport, fars := farTransport(t)
-			r := newRunner(t, Options{Transport: transport})
-			go func() {
-				f := <-fars
+			r := against(t, func(f *far) {
 				if strings.HasPrefix(c.message, `{"hello"`) {
 					f.write(f.marker() + "run\n")
 				} else {
@@ -54,7 +51,7 @@ func TestLyingHelpersMemory(t *testing.T) {
 				}
 				f.conn.Write(sent)
 				io.Copy(io.Discard, f.conn)
-			}()
+			})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			err := r.Connect(testContext(t))

@@ -202,16 +202,13 @@ func testSilence(t *testing.T) {
 
 // If the remote side does not read, only Wait waits for it.
 func TestFarEndDoesNotRead(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
 	started := make(chan struct{})
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.greet()
 		id := f.request().ID
 		f.answer(frame.Answer{Reply: &frame.Reply{ID: id, Started: &frame.Started{}}})
 		<-started
-	}()
+	})
 	p, err := r.Start(testContext(t), startRequest(new(lines)))
 	require.NoError(t, err)
 	close(started)
@@ -242,12 +239,9 @@ func TestFarEndDoesNotRead(t *testing.T) {
 
 // The number of unanswered calls is bounded, whether or not their callers still wait.
 func TestUnanswered(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
 	asked := make(chan *frame.Request, maxUnanswered)
 	answer := make(chan struct{})
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.greet()
 		for range maxUnanswered {
 			asked <- f.request()
@@ -255,7 +249,7 @@ func TestUnanswered(t *testing.T) {
 		<-answer
 		f.answer(frame.Answer{Reply: &frame.Reply{ID: 1, Dir: frame.Bytes("/")}})
 		asked <- f.request()
-	}()
+	})
 	ctx, cancel := context.WithCancel(testContext(t))
 	defer cancel()
 	var asking sync.WaitGroup
@@ -283,12 +277,9 @@ func TestUnanswered(t *testing.T) {
 
 // Each signal is sent by its name, in order, and none after the end of the tree.
 func TestSignals(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
 	names := make(chan string)
 	gone := make(chan struct{})
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.serve(func(id uint64) {
 			for range 2 {
 				names <- f.request().Signal.Name
@@ -304,7 +295,7 @@ func TestSignals(t *testing.T) {
 			f.answer(frame.Answer{Closed: closing.Close})
 			close(names)
 		})
-	}()
+	})
 	var text lines
 	p, err := r.Start(testContext(t), startRequest(&text))
 	require.NoError(t, err)
@@ -330,16 +321,13 @@ func TestSignals(t *testing.T) {
 
 // Errors of the remote side keep their kinds, unless a remote side cannot have such an error.
 func TestFarErrors(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
 	errs := make(chan *frame.Error, 1)
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.greet()
 		for request := f.request(); request != nil; request = f.request() {
 			f.answer(frame.Answer{Reply: &frame.Reply{ID: request.ID, Error: <-errs}})
 		}
-	}()
+	})
 	look := func(e *frame.Error) (converted *acpterm.Error) {
 		errs <- e
 		_, err := r.LookPath(testContext(t), acpterm.Command{Args: []string{"make"}})
@@ -357,11 +345,8 @@ func TestFarErrors(t *testing.T) {
 
 // A start request is sent completely. If it is too long, only its call fails.
 func TestStartRequest(t *testing.T) {
-	transport, fars := farTransport(t)
-	r := newRunner(t, Options{Transport: transport})
 	asked := make(chan *frame.Start, 1)
-	go func() {
-		f := <-fars
+	r := against(t, func(f *far) {
 		f.greet()
 		request := f.request()
 		asked <- request.Start
@@ -370,7 +355,7 @@ func TestStartRequest(t *testing.T) {
 				{Name: "CPUTime", Value: 2, By: "rlimit"}, {Name: "Nice", Value: 3, By: "priority", Tree: true},
 			},
 		}}})
-	}()
+	})
 	request := startRequest(new(lines))
 	request.Command = acpterm.Command{
 		Path: "/bin/\xff", Args: []string{"a", "\x00\xfe"}, Dir: "/\xfd", Env: []string{"A=\xfc"}, ShellLine: "a b",

@@ -28,9 +28,9 @@ type carelessFiles struct {
 
 var closedWhileStarting carelessFiles
 
-// lookout decides when a Supervisor scans for such descriptors: before its first start, and then before other starts, for
-// 1/scanShare of the time. With thousands of descriptors, a scan takes longer than a start. The zero value is ready to
-// use.
+// lookout decides when a Supervisor scans for such descriptors: before its first start, and then before other starts,
+// for 1/scanShare of the time. With thousands of descriptors, a scan takes longer than a start. The zero value is ready
+// to use.
 type lookout struct {
 	mu   sync.Mutex
 	next time.Time // earliest time of the next scan

@@ -54,10 +54,10 @@ func TestATreeThatIsLeftCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for asleep := 0; asleep < 2; time.Sleep(time.Millisecond) { // then no process executes a program any more
+	for asleep := 0; asleep < 2; time.Sleep(time.Millisecond) { // then each has a program, and its environment
 		asleep = 0
-		for _, p := range tr.members() {
-			if now, _ := readProcess(p.pid); now.name == "sleep" {
+		for _, p := range withVariable(tr.mark) {
+			if p.name == "sleep" {
 				asleep++
 			}
 		}

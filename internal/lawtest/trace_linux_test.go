@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,14 +20,16 @@ import (
 // stranger runs.
 func tracedHost([]string) {
 	stranger := exec.Command("sleep", "300")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the trace leaves out sessions of other PID namespaces
 	defer stranger.Wait()
 	defer func() { stranger.Process.Kill() }()
 	m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	if err != nil {
 		panic(err)
 	}
-	const line = `(env -u SECRET setsid sh -c 'exec sleep 300 >/dev/null 2>&1' "secret argument" &)
-		setsid sh -c 'trap "" TERM; echo ready; exec sleep 300' "secret argument" & wait`
+	// The shells that say ready execute nothing afterwards: the environment of a process that does cannot be read.
+	const line = `(env -u SECRET setsid sh -c 'echo ready; exec >/dev/null 2>&1; sleep 300; :' "secret argument" &)
+		setsid sh -c 'trap "" TERM; echo ready; sleep 300; :' "secret argument" & wait`
 	term, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: "sh", Args: []string{"-c", line, "secret argument"},
 		Env: []acpterm.EnvVariable{{Name: "SECRET", Value: "secret variable"}},
@@ -34,8 +37,10 @@ func tracedHost([]string) {
 	if err != nil {
 		panic(err)
 	}
-	for range term.Follow(context.Background(), 0) {
-		break
+	for chunk := range term.Follow(context.Background(), 0) {
+		if chunk.End == int64(len("ready\nready\n")) {
+			break
+		}
 	}
 	if err := stranger.Start(); err != nil {
 		panic(err)
@@ -61,7 +66,7 @@ func TestTheTraceTellsHowATreeEnds(t *testing.T) {
 	trace := runTracedHost(t, "proc")
 	for _, want := range []string{
 		`msg="acpterm: ending a tree" leader=`, `signal=SIGTERM within=`, `signal=SIGKILL within=`,
-		`msg="acpterm: examines" leader=`, `program=sleep`,
+		`msg="acpterm: examines" leader=`, `program=sh`,
 		`why="has the tree's mark in its environment"`,
 		`msg="acpterm: sends SIGTERM" leader=`, `why="the leader's process group"`, `why="the process alone"`,
 		`msg="acpterm: sends SIGKILL" leader=`,

@@ -18,7 +18,8 @@ func hideTyping(tty *os.File) (undo func()) {
 	undo = func() {}
 	control(tty, func(fd uintptr) error {
 		foreground, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
-		if err != nil || foreground != unix.Getpgrp() { // the system would stop this process
+		foreground |= int(uint64(foreground) >> 32)                   // the system sets 32 bits, on a big-endian processor the upper ones
+		if err != nil || int32(foreground) != int32(unix.Getpgrp()) { // the system would stop this process
 			return err
 		}
 		before, err := unix.IoctlGetTermios(int(fd), getModes)

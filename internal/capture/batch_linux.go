@@ -10,8 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fionread is the ioctl that returns the number of unread bytes in a pipe (man 2 ioctl_tty: FIONREAD is TIOCINQ).
-const fionread = unix.TIOCINQ
+// pending returns the number of unread bytes in a pipe (man 2 ioctl_tty: FIONREAD is TIOCINQ). unix.IoctlGetInt would
+// return the upper half of an int on a big-endian processor.
+func pending(pipe int) (int, error) {
+	n, err := unix.IoctlGetUint32(pipe, unix.TIOCINQ)
+	return int(n), err
+}
 
 // readBatched reads once every pauseTime, until a read returns less than littleBytes or a full pipe, or until it is
 // interrupted. Meanwhile the pipe is not in Go's poller, where each write would wake a thread. It sleeps with

@@ -2,5 +2,10 @@
 
 package capture
 
-// fionread is the ioctl that returns the number of unread bytes in a pipe: _IOR('f', 127, int).
-const fionread = 0x4004667f
+import "golang.org/x/sys/unix"
+
+// pending returns the number of unread bytes in a pipe.
+func pending(pipe int) (int, error) {
+	const fionread = 0x4004667f // _IOR('f', 127, int)
+	return unix.IoctlGetInt(pipe, fionread)
+}

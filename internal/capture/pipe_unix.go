@@ -22,7 +22,7 @@ func unread(pipe *os.File) (n int, err error) {
 	}
 	controlErr := raw.Control(func(fd uintptr) {
 		closed := hungUp(int(fd)) // check before counting: if closed, the count is final
-		if n, err = unix.IoctlGetInt(int(fd), fionread); n == 0 && err == nil && closed {
+		if n, err = pending(int(fd)); n == 0 && err == nil && closed {
 			err = io.EOF
 		}
 	})

@@ -93,15 +93,17 @@ func (c *connection) watch(silence time.Duration) {
 	defer ticker.Stop()
 	var ping *call
 	var asked time.Time
-	for {
+	for ticked := time.Now(); ; ticked = time.Now() {
 		select {
 		case <-c.lost.Done():
 			return
 		case <-ticker.C:
 		}
 		if ping != nil && len(ping.answered) == 0 {
-			// Both, because the remote side may have had no time to answer while this system slept.
-			if c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
+			// All, because the remote side may have had no time to answer while this system slept, and an answer may not
+			// be read yet if this process was stopped.
+			stopped := time.Since(ticked) >= silence/2
+			if !stopped && c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
 				c.lose(fmt.Errorf("no message arrived within Options.SilenceTimeout, %v", silence))
 			}
 			continue

@@ -14,6 +14,7 @@ func systemChildren() map[string]func(args []string) {
 	all["survivor-host"] = survivorHost
 	all["untouchable"] = untouchable
 	all["host-of-failures"] = hostOfFailures
+	all["host-that-is-stopped"] = hostThatIsStopped
 	maps.Copy(all, limitChildren())
 	maps.Copy(all, outputChildren())
 	all["host-that-reaps"] = hostThatReaps

@@ -63,8 +63,39 @@ func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int, doubt error
 // take sends a step's signal and waits. A tree is gone only if the step's time has not expired: its last scan may have
 // been cut short and found nothing.
 func take(ctx context.Context, tree Tree, step Step) (left []int, doubt error, expired bool) {
-	ctx, cancel := context.WithTimeout(ctx, step.wait())
-	defer cancel()
+	ctx, stop := withPatience(ctx, step.wait())
+	defer stop()
 	left, doubt = tree.End(ctx, step.Signal)
 	return left, doubt, ctx.Err() != nil
+}
+
+// patience is the context of a step. Deadline is the end that it would have without a stall.
+type patience struct {
+	context.Context
+	end time.Time
+}
+
+func (p patience) Deadline() (time.Time, bool) { return p.end, true }
+
+// stall is how late a timer is if this process was stopped, as in a paused container, and not only slow.
+const stall = time.Second
+
+// withPatience is like context.WithTimeout. However, if this process was stopped when the time expired, the context
+// ends after the same time again: the tree may have been stopped, too, or may have ended unseen.
+func withPatience(parent context.Context, timeout time.Duration) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	p := patience{ctx, time.Now().Add(timeout)}
+	expire := func() { cancel(context.DeadlineExceeded) }
+	if timeout <= 0 {
+		expire()
+	}
+	timer := time.AfterFunc(timeout, func() {
+		if time.Since(p.end) < stall {
+			expire()
+			return
+		}
+		again := time.AfterFunc(timeout, expire)
+		context.AfterFunc(ctx, func() { again.Stop() })
+	})
+	return p, func() { timer.Stop(); cancel(nil) }
 }

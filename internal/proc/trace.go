@@ -67,7 +67,7 @@ func (t *trace) finish(ctx context.Context, left []int, doubt error) {
 	result := "gone"
 	switch {
 	case len(left) == 0 && doubt == nil:
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		result = "not gone in time"
 	case ctx.Err() != nil:
 		result = "not waited for, because the next step was forced"

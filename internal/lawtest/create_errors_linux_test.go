@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
@@ -31,7 +33,8 @@ func hostOfFailures([]string) {
 		if found, ok := errors.AsType[*acpterm.Error](err); ok {
 			e = *found
 		}
-		fmt.Printf("%s: %s %q %v\n", subject, e.Kind, e.Field, errors.Is(err, unix.EMFILE))
+		lack, _ := errors.AsType[syscall.Errno](err)
+		fmt.Printf("%s: %s %q %q\n", subject, e.Kind, e.Field, unix.ErrnoName(lack))
 	}
 	dir, err := os.MkdirTemp("", "")
 	check(err)
@@ -69,17 +72,44 @@ func hostOfFailures([]string) {
 		unix.Close(fd)
 	}
 	say("after", req)
+
+	tree := hosttest.Must(m.Create(context.Background(), shellRequest("setsid sleep 300 & echo ready; wait"), nil))
+	for range tree.Follow(context.Background(), 0) {
+		break
+	}
+	makeThreads()
+	var own unix.Rlimit
+	check(unix.Getrlimit(unix.RLIMIT_NPROC, &own))
+	check(unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 0, Max: own.Max}))
+	say("as many processes as allowed", req)
+	_, err = m.Create(context.Background(), req, &acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
+	fmt.Println(errors.Is(err, unix.EAGAIN), tree.Kill(context.Background()), ownProcesses())
+	check(unix.Setrlimit(unix.RLIMIT_NPROC, &own))
+	say("after", req)
 	check(m.Close())
 }
 
+// makeThreads makes Go start threads, which it keeps. If it needs another one and the system refuses, it ends the
+// program.
+func makeThreads() {
+	var sleeping sync.WaitGroup
+	for range 50 {
+		sleeping.Go(func() { unix.Nanosleep(&unix.Timespec{Nsec: 1e8}, nil) })
+	}
+	sleeping.Wait()
+}
+
 func TestCreateOfWhatAHostCannotStart(t *testing.T) {
-	require.Equal(t, `a directory that cannot be entered: invalid params "cwd" false
-true, with a directory in PATH that cannot be entered:  "" false
-true && true, with a directory in PATH that cannot be entered:  "" false
-no-such-program, with a directory in PATH that cannot be entered: command not found "" false
-an interpreter that is missing: not executable "command" false
-before:  "" false
-a full table of descriptors: internal "" true
-after:  "" false
+	require.Equal(t, `a directory that cannot be entered: invalid params "cwd" ""
+true, with a directory in PATH that cannot be entered:  "" ""
+true && true, with a directory in PATH that cannot be entered:  "" ""
+no-such-program, with a directory in PATH that cannot be entered: command not found "" ""
+an interpreter that is missing: not executable "command" "ENOENT"
+before:  "" ""
+a full table of descriptors: internal "" "EMFILE"
+after:  "" ""
+as many processes as allowed: internal "" "EAGAIN"
+true <nil> 0
+after:  "" ""
 `, runHost(t, "host-of-failures"))
 }

@@ -480,35 +480,16 @@ func TestAMemberThatTheLastScanMisses(t *testing.T) {
 
 // End never reports a running process as gone, even if descriptors run out.
 func TestEndWithFewDescriptors(t *testing.T) {
-	var limit unix.Rlimit
-	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
-	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)) }()
 	s := newSupervisor(t)
 	start(t, s, line("true")).end() // the first start opens descriptors kept until Close
 	for free := range 5 {
 		tree := start(t, s, line(`for i in 1 2 3; do setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & done; wait`))
 		pids := []int{tree.PID(), tree.number(), tree.number(), tree.number()}
-		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: limit.Max}))
-		var taken []int
-		for {
-			fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				require.ErrorIs(t, err, unix.EMFILE)
-				break
-			}
-			taken = append(taken, fd)
-		}
-		for range free {
-			unix.Close(taken[len(taken)-1])
-			taken = taken[:len(taken)-1]
-		}
+		release := takeDescriptors(t, free)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		left, doubt := tree.End(ctx, syscall.SIGKILL)
 		cancel()
-		for _, fd := range taken {
-			unix.Close(fd)
-		}
-		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+		release()
 		if len(left) == 0 && doubt == nil {
 			for _, pid := range pids {
 				require.False(t, runs(pid), "with %d descriptors", free)
@@ -518,6 +499,48 @@ func TestEndWithFewDescriptors(t *testing.T) {
 		for _, pid := range pids {
 			require.False(t, runs(pid))
 		}
+	}
+}
+
+// takeDescriptors takes all descriptors of this process but some, until release is called.
+func takeDescriptors(t *testing.T, free int) (release func()) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: limit.Max}))
+	var taken []int
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	for ; err == nil; fd, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) {
+		taken = append(taken, fd)
+	}
+	require.ErrorIs(t, err, unix.EMFILE)
+	for range free {
+		unix.Close(taken[len(taken)-1])
+		taken = taken[:len(taken)-1]
+	}
+	return func() {
+		for _, fd := range taken {
+			unix.Close(fd)
+		}
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	}
+}
+
+// A lack of descriptors during the first start has no lasting effect: it is certain when later trees are gone.
+func TestAFirstStartWithFewDescriptors(t *testing.T) {
+	for free := range 5 {
+		t.Run(strconv.Itoa(free), func(t *testing.T) {
+			s := newSupervisor(t)
+			release := takeDescriptors(t, free)
+			_, err := s.Start(t.Context(), line("true"))
+			release()
+			require.ErrorIs(t, err, unix.EMFILE)
+			require.Eventually(t, func() bool {
+				tree := start(t, s, line("true"))
+				defer tree.end()
+				<-tree.ended
+				return tree.Gone()
+			}, time.Minute, time.Millisecond)
+		})
 	}
 }
 

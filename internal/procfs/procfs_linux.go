@@ -237,7 +237,8 @@ func (h Handle) read(name string, p []byte) (int, error) {
 type Table struct {
 	checked   sync.Once
 	unusable  error
-	opened    sync.Once
+	mu        sync.Mutex
+	opened    bool
 	fd        int // /proc/loadavg, kept open so that LastPID needs one system call
 	err       error
 	ancestors []int
@@ -406,34 +407,45 @@ func numbersIn(path string) (numbers []int, err error) {
 	return numbers, err
 }
 
-func (t *Table) open() {
-	t.fd, t.err = open(unix.AT_FDCWD, "/proc/loadavg", 0)
+// openLocked opens the table once. It fails for now, and not for good, if this process has no descriptors left.
+func (t *Table) openLocked() {
+	if t.opened {
+		return
+	}
+	t.ancestors = []int{os.Getpid()}
+	for pid := os.Getppid(); pid != 0 && t.ancestors != nil; {
+		p, err := t.Read(pid)
+		if t.ancestors, pid = append(t.ancestors, pid), p.Parent; err != nil {
+			t.ancestors, t.err = nil, err
+		}
+	}
+	if t.ancestors != nil || !lacks(t.err) {
+		t.fd, t.err = open(unix.AT_FDCWD, "/proc/loadavg", 0)
+	}
 	var system unix.Statfs_t
 	if t.err == nil && (unix.Fstatfs(t.fd, &system) != nil || system.Type != unix.PROC_SUPER_MAGIC) {
 		unix.Close(t.fd) // a file of lxcfs in a container, with contents up to five seconds old
 		t.err = errors.New("procfs: /proc/loadavg is not the kernel's")
 	}
-	t.ancestors = []int{os.Getpid()}
-	for pid := os.Getppid(); pid != 0; {
-		p, err := t.Read(pid)
-		if err != nil {
-			t.ancestors = nil
-			return
-		}
-		t.ancestors, pid = append(t.ancestors, pid), p.Parent
-	}
+	t.opened = !lacks(t.err)
 }
+
+func lacks(err error) bool { return err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOMEM }
 
 // Ancestors returns this process and its ancestors in its PID namespace when a method was first called, or nil if some
 // are unknown. Later ancestors are among them, because only ancestors adopt a process.
 func (t *Table) Ancestors() []int {
-	t.opened.Do(t.open)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.openLocked()
 	return t.ancestors
 }
 
 // LastPID returns the number last assigned to a process or thread (the last field in man 5 proc_loadavg).
 func (t *Table) LastPID() (int, error) {
-	t.opened.Do(t.open)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.openLocked()
 	if t.err != nil {
 		return 0, t.err
 	}
@@ -456,8 +468,7 @@ func (t *Table) Now() (newest ID) {
 }
 
 func (t *Table) Close() {
-	t.opened.Do(func() { t.err = os.ErrClosed })
-	if t.err == nil {
+	if t.opened && t.err == nil {
 		unix.Close(t.fd)
 	}
 }

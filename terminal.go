@@ -233,7 +233,7 @@ func (t *Terminal) start(ctx context.Context, where machine, command Command, al
 	t.mu.Lock()
 	t.backend, t.command, t.state, t.startedAt = started, command, StateRunning, time.Now()
 	if t.timeout > 0 {
-		t.timer = time.AfterFunc(t.timeout, t.expire)
+		t.timer = life.AfterFunc(t.timeout, life.Stall, t.expire)
 	}
 	startedAt := t.startedAt
 	t.mu.Unlock()

@@ -28,16 +28,22 @@ func startReady(m *acpterm.Manager, line string) *acpterm.Terminal {
 	return term
 }
 
-// hostThatIsStopped is the child whose command stops the host and then itself when it is asked to end.
+// hostThatIsStopped is the child whose command stops the host and then itself when it is asked to end. Another command
+// ends meanwhile, before its timeout.
 func hostThatIsStopped([]string) {
+	ctx := context.Background()
 	steps := []acpterm.EscalationStep{{Signal: unix.SIGTERM, Wait: 2 * time.Second}}
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: steps}}))
 	term := startReady(m, `trap 'kill -STOP $PPID $$; sleep 0.1; exit 7' TERM; echo ready; while :; do sleep 0.01; done`)
-	err := term.Kill(context.Background())
-	fmt.Println(term.ExitStatus(), err, m.Close())
+	options := &acpterm.CommandOptions{Timeout: 3 * time.Second}
+	other := hosttest.Must(m.Create(ctx, shellRequest("sleep 0.5; exit 3"), options))
+	err := term.Kill(ctx)
+	other.Wait(ctx)
+	fmt.Println(term.ExitStatus(), err, other.ExitStatus(), other.EndedBy(), m.Close())
 }
 
-// A host that was stopped longer than a step of a kill, as in a paused container, still gives the command its time.
+// A host that was stopped for longer than its timers, as in a paused container, gives a command the time of its kill,
+// and does not blame the timeout for the end of another.
 func TestAHostThatIsStopped(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
@@ -45,8 +51,8 @@ func TestAHostThatIsStopped(t *testing.T) {
 	host.Stdout, host.Stderr = &said, os.Stderr
 	require.NoError(t, host.Start())
 	require.NoError(t, unix.Waitid(unix.P_PID, host.Process.Pid, nil, unix.WSTOPPED, nil))
-	time.Sleep(4 * time.Second) // longer than the step: the host's timer must expire
+	time.Sleep(5 * time.Second) // the timers must expire
 	require.NoError(t, host.Process.Signal(syscall.SIGCONT))
 	require.NoError(t, host.Wait())
-	require.Equal(t, "exit code 7 <nil> <nil>\n", said.String())
+	require.Equal(t, "exit code 7 <nil> exit code 3 finished <nil>\n", said.String())
 }

@@ -77,25 +77,35 @@ type patience struct {
 
 func (p patience) Deadline() (time.Time, bool) { return p.end, true }
 
-// stall is how late a timer is if this process was stopped, as in a paused container, and not only slow.
-const stall = time.Second
-
 // withPatience is like context.WithTimeout. However, if this process was stopped when the time expired, the context
 // ends after the same time again: the tree may have been stopped, too, or may have ended unseen.
 func withPatience(parent context.Context, timeout time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	p := patience{ctx, time.Now().Add(timeout)}
 	expire := func() { cancel(context.DeadlineExceeded) }
 	if timeout <= 0 {
 		expire()
 	}
-	timer := time.AfterFunc(timeout, func() {
-		if time.Since(p.end) < stall {
-			expire()
+	timer := AfterFunc(timeout, timeout, expire)
+	return patience{ctx, time.Now().Add(timeout)}, func() { timer.Stop(); cancel(nil) }
+}
+
+// Stall is how late a timer is if this process was stopped, as in a paused container, and not only slow.
+const Stall = time.Second
+
+// AfterFunc is like time.AfterFunc. However, if this process was stopped when the time came, it calls f only after
+// another time, so that what happened during the stop is seen first.
+func AfterFunc(d, again time.Duration, f func()) *time.Timer {
+	const never = 1<<63 - 1
+	end, waited := time.Now().Add(d), false
+	var timer *time.Timer
+	timer = time.AfterFunc(never, func() {
+		if !waited && time.Since(end) >= Stall {
+			waited = true
+			timer.Reset(again)
 			return
 		}
-		again := time.AfterFunc(timeout, expire)
-		context.AfterFunc(ctx, func() { again.Stop() })
+		f()
 	})
-	return p, func() { timer.Stop(); cancel(nil) }
+	timer.Reset(d) // only now, because the function uses timer
+	return timer
 }

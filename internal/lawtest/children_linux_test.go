@@ -15,6 +15,8 @@ func systemChildren() map[string]func(args []string) {
 	all["untouchable"] = untouchable
 	all["host-of-failures"] = hostOfFailures
 	all["host-that-is-stopped"] = hostThatIsStopped
+	all["host-of-a-small-cgroup"] = hostOfASmallCgroup
+	all["host-without-files"] = hostWithoutFiles
 	maps.Copy(all, limitChildren())
 	maps.Copy(all, outputChildren())
 	all["host-that-reaps"] = hostThatReaps

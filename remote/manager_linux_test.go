@@ -71,14 +71,8 @@ func (f *farEnd) requireNothing(t testing.TB) {
 // newFarManager returns a Manager with a Runner. When the test ends, nothing of them may be left.
 func newFarManager(t testing.TB, far *farEnd, transport Transport) (*acpterm.Manager, *Runner) {
 	t.Helper()
-	return newFarManagerWith(t, far, Options{Transport: transport})
-}
-
-func newFarManagerWith(t testing.TB, far *farEnd, options Options) (*acpterm.Manager, *Runner) {
-	t.Helper()
 	t.Cleanup(func() { far.requireNothing(t) })
-	options.Helpers, options.Dir = realHelpers(t), t.TempDir()
-	r := newRunner(t, options)
+	r := newRunner(t, Options{Transport: transport, Helpers: realHelpers(t), Dir: t.TempDir()})
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: r})
 	require.NoError(t, err)
 	t.Cleanup(func() { m.Close() })
@@ -166,7 +160,8 @@ func TestConnectionLost(t *testing.T) {
 // A host that was stopped while it waited for an answer, as in a paused container, does not give the remote side up.
 func TestAStopIsNoSilence(t *testing.T) {
 	far := newFarEnd("sh")
-	m, _ := newFarManagerWith(t, far, Options{Transport: far, SilenceTimeout: 3 * time.Second})
+	m, r := newFarManager(t, far, far)
+	r.options.SilenceTimeout = 3 * time.Second
 	// The command stops the helper, for longer than the time between pings, and then this process.
 	line := "kill -STOP $PPID; sleep 1.5; (sleep 4; kill -CONT %[1]d $PPID) & kill -STOP %[1]d; wait; exit 7"
 	line = fmt.Sprintf(line, os.Getpid())

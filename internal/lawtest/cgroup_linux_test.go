@@ -3,6 +3,8 @@ package lawtest
 // Limits that cgroup controllers enforce. Most containers have no controllers to delegate; .ci/vm has all.
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,27 +66,43 @@ func hostOfADelegatedCgroup(args []string) {
 	fmt.Println(left, err)
 }
 
+// putInto makes a host start in a new cgroup below parent, and returns the cgroup.
+func putInto(t *testing.T, parent string, host *exec.Cmd) (own string) {
+	own = filepath.Join(parent, "host")
+	require.NoError(t, os.Mkdir(own, 0o755))
+	cgroup := hosttest.Must(os.Open(own))
+	t.Cleanup(func() { require.NoError(t, errors.Join(cgroup.Close(), os.Remove(own))) })
+	host.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(cgroup.Fd())}
+	return own
+}
+
 // A user to whom a cgroup is delegated, as by systemd's Delegate=yes, limits commands without being root.
 func TestADelegatedCgroup(t *testing.T) {
 	parent := cgroupWith(t, "memory", "pids")
-	own := filepath.Join(parent, "host")
-	require.NoError(t, os.Mkdir(own, 0o755))
-	t.Cleanup(func() { require.NoError(t, os.Remove(own)) })
 	program := copyProgram(t, 0o755)
-	user := 1_000_000 + os.Getpid()
+	host := exec.Command(program, hosttest.ChildMark, "host-of-a-delegated-cgroup", parent)
+	host.Dir = filepath.Dir(program)
+	own, user := putInto(t, parent, host), 1_000_000+os.Getpid()
 	for _, path := range []string{parent, own, filepath.Join(parent, "cgroup.procs"), filepath.Join(own, "cgroup.procs")} {
 		require.NoError(t, os.Chown(path, user, user))
 	}
-	cgroup, err := os.Open(own)
-	require.NoError(t, err)
-	defer cgroup.Close()
-	host := exec.Command(program, hosttest.ChildMark, "host-of-a-delegated-cgroup", parent)
-	host.Dir, host.Stderr = filepath.Dir(program), os.Stderr
-	host.SysProcAttr = &syscall.SysProcAttr{
-		Credential:  &syscall.Credential{Uid: uint32(user), Gid: uint32(user)},
-		UseCgroupFD: true, CgroupFD: int(cgroup.Fd()),
-	}
-	said, err := host.Output()
-	require.NoError(t, err, "%s", said)
-	require.Equal(t, "signal SIGKILL [{Memory 67108864 cgroup true} {Processes 20 cgroup true}]\n<nil>\n[] <nil>\n", string(said))
+	host.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}
+	require.Equal(t, "signal SIGKILL [{Memory 67108864 cgroup true} {Processes 20 cgroup true}]\n<nil>\n[] <nil>\n",
+		outputOf(t, host))
+}
+
+// hostOfASmallCgroup is the child whose command has its cgroup, with little room.
+func hostOfASmallCgroup([]string) {
+	m := hosttest.Must(acpterm.NewManager(nil))
+	term := runHosted(m, shellRequest(outOfMemory), acpterm.Limits{})
+	fmt.Println(term.ExitStatus(), term.EndedBy(), term.Kill(context.Background()))
+	fmt.Println(runHosted(m, shellRequest("true"), acpterm.Limits{}).ExitStatus(), m.Close())
+}
+
+// The kernel's OOM killer ends the command and not the host.
+func TestAHostInASmallCgroup(t *testing.T) {
+	parent := cgroupWith(t, "memory")
+	host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "host-of-a-small-cgroup")
+	require.NoError(t, os.WriteFile(filepath.Join(putInto(t, parent, host), "memory.max"), []byte("256M"), 0))
+	require.Equal(t, "signal SIGKILL finished <nil>\nexit code 0 <nil>\n", outputOf(t, host))
 }

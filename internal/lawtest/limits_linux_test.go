@@ -183,6 +183,12 @@ func runHost(t *testing.T, args ...string) string {
 	host := exec.Command(program, append([]string{hosttest.ChildMark}, args...)...)
 	host.Dir = filepath.Dir(program)
 	host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	return outputOf(t, host)
+}
+
+// outputOf runs a host to its end, and returns its output.
+func outputOf(t *testing.T, host *exec.Cmd) string {
+	t.Helper()
 	host.Stderr = os.Stderr
 	said, err := host.Output()
 	require.NoError(t, err, "%s", said)

@@ -61,33 +61,24 @@ func End(tree Tree, forced *latch.Latch, steps ...Step) (left []int, doubt error
 }
 
 // take sends a step's signal and waits. A tree is gone only if the step's time has not expired: its last scan may have
-// been cut short and found nothing.
+// been cut short and found nothing. If this process was stopped when the time expired, the tree gets the time again: it
+// may have been stopped, too, or may have ended unseen.
 func take(ctx context.Context, tree Tree, step Step) (left []int, doubt error, expired bool) {
-	ctx, stop := withPatience(ctx, step.wait())
-	defer stop()
-	left, doubt = tree.End(ctx, step.Signal)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	wait := step.wait()
+	defer AfterFunc(wait, wait, func() { cancel(context.DeadlineExceeded) }).Stop()
+	left, doubt = tree.End(patience{ctx, time.Now().Add(wait)}, step.Signal)
 	return left, doubt, ctx.Err() != nil
 }
 
-// patience is the context of a step. Deadline is the end that it would have without a stall.
+// patience is a context with a deadline that a stop of this process puts off.
 type patience struct {
 	context.Context
-	end time.Time
+	deadline time.Time
 }
 
-func (p patience) Deadline() (time.Time, bool) { return p.end, true }
-
-// withPatience is like context.WithTimeout. However, if this process was stopped when the time expired, the context
-// ends after the same time again: the tree may have been stopped, too, or may have ended unseen.
-func withPatience(parent context.Context, timeout time.Duration) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	expire := func() { cancel(context.DeadlineExceeded) }
-	if timeout <= 0 {
-		expire()
-	}
-	timer := AfterFunc(timeout, timeout, expire)
-	return patience{ctx, time.Now().Add(timeout)}, func() { timer.Stop(); cancel(nil) }
-}
+func (p patience) Deadline() (time.Time, bool) { return p.deadline, true }
 
 // Stall is how late a timer is if this process was stopped, as in a paused container, and not only slow.
 const Stall = time.Second

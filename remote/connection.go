@@ -100,8 +100,8 @@ func (c *connection) watch(silence time.Duration) {
 		case <-ticker.C:
 		}
 		if ping != nil && len(ping.answered) == 0 {
-			// All, because the remote side may have had no time to answer while this system slept, and an answer may not
-			// be read yet if this process was stopped.
+			// All, because the remote side may have had no time to answer while this system slept, and this process may
+			// not have read an answer if it was stopped.
 			stopped := time.Since(ticked) >= silence/2
 			if !stopped && c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
 				c.lose(fmt.Errorf("no message arrived within Options.SilenceTimeout, %v", silence))

@@ -41,7 +41,7 @@ func hostThatIsStopped([]string) {
 	ctx := context.Background()
 	steps := []acpterm.EscalationStep{{Signal: unix.SIGTERM, Wait: 2 * time.Second}}
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: steps}}))
-	term := startReady(m, `trap 'kill -STOP $PPID $$; sleep 0.1; exit 7' TERM; echo ready; while :; do sleep 0.01; done`)
+	term := startReady(m, `trap 'kill -STOP $PPID $$; sleep 0.1; exit 7' TERM; echo ready; while :; do sleep 0.1; done`)
 	options := &acpterm.CommandOptions{Timeout: 3 * time.Second}
 	other := hosttest.Must(m.Create(ctx, shellRequest("sleep 0.5; exit 3"), options))
 	err := term.Kill(ctx)
@@ -78,8 +78,9 @@ func hostWithoutFiles([]string) {
 	killed := tree.Kill(ctx)
 	status, waited := ends.Wait(ctx)
 	hosttest.Must(file.WriteAt(before, 0))
-	fmt.Println(errors.Is(err, acpterm.ErrInternal), errors.Is(err, unix.ENFILE), errors.Is(killed, acpterm.ErrSurvivors))
-	fmt.Println(status, waited, tree.Kill(ctx), m.Close(), leaktest.Running("ACPTERM_TERMINAL="+string(tree.ID())))
+	fmt.Println(errors.Is(err, acpterm.ErrInternal), errors.Is(err, unix.ENFILE))
+	fmt.Println(errors.Is(killed, acpterm.ErrSurvivors), status, waited)
+	fmt.Println(tree.Kill(ctx), m.Close(), leaktest.Running("ACPTERM_TERMINAL="+string(tree.ID())))
 }
 
 // If no program can open a file, creates fail, commands run on, and a kill does not claim more than it has done.
@@ -87,8 +88,9 @@ func TestAMachineWithoutFiles(t *testing.T) {
 	if os.Getenv("ACPTERM_TEST_MACHINE") == "" {
 		t.Skip("ACPTERM_TEST_MACHINE=1, which .ci/vm passes on, says that the test may take all files of the machine")
 	}
-	host := exec.Command("setpriv", "--bounding-set=-sys_admin", hosttest.Executable(), hosttest.ChildMark, "host-without-files")
-	require.Equal(t, "true true true\nexit code 3 <nil> <nil> <nil> []\n", outputOf(t, host))
+	args := append([]string{"--bounding-set=-sys_admin"}, hosttest.ChildArgs("host-without-files")...)
+	host := exec.Command("setpriv", args...)
+	require.Equal(t, "true true\ntrue exit code 3 <nil>\n<nil> <nil> []\n", outputOf(t, host))
 }
 
 // A command whose journal entry does not fit on the disk does not run, and leaves no part of an entry.

@@ -21,17 +21,6 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-func configurations() map[string]client {
-	return map[string]client{
-		followedByTen: serveFollowed,
-		displayed:     serveDisplayed,
-		paged:         servePaged,
-		onPTY:         serveWith(&acpterm.Options{Commands: acpterm.CommandOptions{PTY: &acpterm.PTYOptions{}}}),
-		ofTheAgent:    serveAgentsOwn,
-		remotely:      serveRemotely,
-	}
-}
-
 // serveFollowed serves with ten followers of each terminal.
 func serveFollowed(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	f := followers{each: int(followersOf(followedByTen))}

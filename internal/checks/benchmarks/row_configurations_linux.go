@@ -56,7 +56,7 @@ func (s *stage) sendOutput(total int64) (turn, error) {
 	chunk := update("terminal_output_chunk", map[string]any{"data": text})
 	sent := int64(0)
 	return func(f findings) error {
-		cpu, _ := cpuOf(p.pid)
+		cpu := cpuOf(p.pid)
 		began := time.Now()
 		for now := int64(0); now < total; now += int64(len(text)) {
 			if _, err := p.toIt.Write(chunk); err != nil {
@@ -69,8 +69,7 @@ func (s *stage) sendOutput(total int64) (turn, error) {
 			return err
 		}
 		f.add("throughput", float64(total)/time.Since(began).Seconds())
-		after, _ := cpuOf(p.pid)
-		f.add("client's CPU", (after-cpu).Seconds()*(1<<30)/float64(total))
+		f.add("client's CPU", (cpuOf(p.pid)-cpu).Seconds()*(1<<30)/float64(total))
 		if shown != sent {
 			return fmt.Errorf("the terminal shows %d bytes of %d", shown, sent)
 		}

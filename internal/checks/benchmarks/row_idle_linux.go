@@ -5,11 +5,13 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 // idle first lets the client run some commands, and then adds the cost of idle terminals.
 func (p *process) idle(terminals int, f findings) error {
-	if err := p.runMany(trueCommand(), 64, 16); err != nil {
+	if err := p.runMany([]string{"true"}, 64, 16); err != nil {
 		return err
 	}
 	threads, memory, err := useOf(p.pid)
@@ -21,16 +23,16 @@ func (p *process) idle(terminals int, f findings) error {
 		return err
 	}
 	threadsThen, memoryThen, err := useOf(p.pid)
-	f.add("threads more", threadsThen-threads)
-	f.add("resident memory each", (memoryThen-memory)/float64(terminals))
+	f.add("threads more", float64(threadsThen-threads))
+	f.add("resident memory each", float64(memoryThen-memory)/float64(terminals))
 	return errors.Join(err, p.releaseAll(all))
 }
 
-func useOf(pid int) (threads, memory float64, err error) {
-	if threads, err = procField(pid, "status", "Threads"); err != nil {
+func useOf(pid int) (threads, memory int, err error) {
+	if threads, err = bench.ProcField(pid, "status", "Threads"); err != nil {
 		return 0, 0, err
 	}
-	memory, err = procField(pid, "smaps_rollup", "Rss")
+	memory, err = bench.ProcField(pid, "smaps_rollup", "Rss")
 	return threads, memory, err
 }
 

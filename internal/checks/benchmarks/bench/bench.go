@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -16,8 +17,7 @@ import (
 // Main parses the flags of a program and calls run with them. If run fails, the program exits with status 1.
 func Main(usage string, run func(quick Quick, only *regexp.Regexp) error) {
 	if err := parseAndRun(usage, run); err != nil {
-		name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)
 	}
 }
@@ -103,4 +103,25 @@ func Load() string {
 	average, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(average), " ")
 	return cmp.Or(first, "unknown")
+}
+
+// ProcField returns a number from one of a process's files in /proc, such as VmHWM from status. Sizes are in bytes.
+func ProcField(pid int, file, name string) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		value, ok := strings.CutPrefix(line, name+":")
+		if !ok {
+			continue
+		}
+		number, unit, _ := strings.Cut(strings.TrimSpace(value), " ")
+		n, err := strconv.Atoi(number)
+		if unit == "kB" {
+			n <<= 10
+		}
+		return n, err
+	}
+	return 0, fmt.Errorf("/proc/%d/%s has no %s", pid, file, name)
 }

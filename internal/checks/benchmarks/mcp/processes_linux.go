@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // withMark returns the processes whose environment or arguments contain mark. Zombies have neither.
@@ -43,25 +42,4 @@ func killIfMarked(pid int, mark string) {
 		}
 		p.Release()
 	}
-}
-
-// memory returns the resident memory of a process in bytes, now and at most so far.
-func memory(pid int) (now, most int, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) != 3 {
-			continue
-		}
-		switch n, _ := strconv.Atoi(fields[1]); fields[0] {
-		case "VmRSS:":
-			now = n << 10
-		case "VmHWM:":
-			most = n << 10
-		}
-	}
-	return now, most, nil
 }

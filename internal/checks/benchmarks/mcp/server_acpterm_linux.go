@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -24,9 +23,6 @@ func build() (path string, remove func(), err error) {
 	}
 	remove = func() { os.RemoveAll(dir) }
 	path = filepath.Join(dir, acptermName)
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
 	cmd := exec.Command("go", "build", "-o", path, "github.com/acpterm/acpterm/cmd/acpterm-mcp")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		remove()

@@ -25,11 +25,11 @@ func nodeCommand() ([]string, error) {
 	}
 	// The working directory is the root of the repository or this package's directory.
 	for _, dir := range []string{"internal/checks/benchmarks/testdata/node", "testdata/node"} {
-		script := filepath.Join(filepath.FromSlash(dir), "client.mjs")
+		script := filepath.Join(dir, "client.mjs")
 		if _, err := os.Stat(script); err != nil {
 			continue
 		}
-		sdk := filepath.Join(filepath.FromSlash(dir), "node_modules", "@agentclientprotocol", "sdk")
+		sdk := filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk")
 		if _, err := os.Stat(sdk); err != nil {
 			return missing("npm ci --prefix " + dir + " has not been run")
 		}

@@ -148,7 +148,7 @@ func npmServer(name, module, script string, t npmTools) server {
 		s.missing = fmt.Errorf("%s: %w", name, err)
 		return s
 	}
-	dir = filepath.Join(dir, filepath.FromSlash(module))
+	dir = filepath.Join(dir, module)
 	var description struct{ Version string }
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err == nil {
@@ -164,7 +164,7 @@ func npmServer(name, module, script string, t npmTools) server {
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.Command(node, append([]string{filepath.Join(dir, filepath.FromSlash(script))}, arguments...)...)
+		cmd := exec.Command(node, append([]string{filepath.Join(dir, script)}, arguments...)...)
 		cmd.Env = env
 		return cmd, nil
 	}
@@ -175,8 +175,8 @@ func npmServer(name, module, script string, t npmTools) server {
 // or the one above.
 func modules() (string, error) {
 	for _, dir := range []string{"internal/checks/benchmarks/testdata/mcp", "testdata/mcp", "../testdata/mcp"} {
-		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "package.json")); err == nil {
-			return filepath.Abs(filepath.Join(filepath.FromSlash(dir), "node_modules"))
+		if _, err := os.Stat(filepath.Join(dir, "package.json")); err == nil {
+			return filepath.Abs(filepath.Join(dir, "node_modules"))
 		}
 	}
 	return "", errors.New("testdata/mcp is not here; run this program in the repository's root")

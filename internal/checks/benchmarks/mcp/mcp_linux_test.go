@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 // Run each row and each door once, for a moment, and check the promises of acpterm-mcp in the rows. With

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -34,7 +35,7 @@ func (ts *naiveTerminals) create(command string, args, env []string, cwd string,
 	cmd.Dir = cwd
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &t.out, &t.out
-	cmd.SysProcAttr = ownGroup()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
@@ -86,7 +87,7 @@ func (t *naiveTerminal) ended() bool {
 // kill kills the command and waits for its end.
 func (t *naiveTerminal) kill() {
 	if !t.ended() {
-		killGroup(t.cmd.Process)
+		syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
 		<-t.done
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// describeMachine describes the machine and the software. It needs /proc to name the processor and the kernel.
+// describeMachine describes the machine and the software.
 func describeMachine() string {
 	const unknown = "unknown"
 	processor := unknown

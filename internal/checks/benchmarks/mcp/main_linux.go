@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -41,9 +40,6 @@ Compares acpterm-mcp with other MCP servers, and MCP with terminal/*, and prints
 `
 
 func run(quick bench.Quick, only *regexp.Regexp) error {
-	if runtime.GOOS != "linux" {
-		return errors.ErrUnsupported
-	}
 	built, remove, err := build()
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@
 //
 // Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
 // machine drifts. Therefore, every client has a turn in each round of a row, and a number is the median of all rounds
-// (or their sum, for counts).
+// (or their sum, for counts). It needs Linux: it reads /proc and a clock that all processes share.
 //
 // The rows are in row_*.go, the clients in client_*.go.
 package main

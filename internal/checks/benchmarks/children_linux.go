@@ -4,34 +4,18 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 func children() map[string]func(args []string) error {
-	all := map[string]func(args []string) error{
-		"write":   write,
-		"grow":    grow,
-		"nothing": func([]string) error { return nil },
-		"client":  serveClient,
+	return map[string]func(args []string) error{
+		"write": write, "grow": grow, "stamp": stamp, "sessions": sessions, "page": page,
+		"client": serveClient,
 	}
-	maps.Copy(all, linuxChildren())
-	return all
-}
-
-// trueCommand returns the line of a command that does nothing.
-func trueCommand() []string {
-	if runtime.GOOS == "windows" {
-		return bench.Self("nothing")
-	}
-	return []string{"true"}
 }
 
 // someOutput returns size bytes that look like the output of a test run, with colours, quotes, tabs and ticks.

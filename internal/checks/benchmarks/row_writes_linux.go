@@ -21,7 +21,7 @@ func writing(name string, total, chunk int) row {
 		p, err := s.start(subject)
 		written := int64(s.Of(total, total/8))
 		return func(f findings) error {
-			cpu, ok := cpuOf(p.pid)
+			cpu := cpuOf(p.pid)
 			began := time.Now()
 			t, err := p.create(bench.Self("write", written, chunk)...)
 			if err != nil {
@@ -31,9 +31,7 @@ func writing(name string, total, chunk int) row {
 				return err
 			}
 			f.add("throughput", float64(written)/time.Since(began).Seconds())
-			if after, _ := cpuOf(p.pid); ok {
-				f.add("client's CPU", (after-cpu).Seconds()*(1<<30)/float64(written))
-			}
+			f.add("client's CPU", (cpuOf(p.pid)-cpu).Seconds()*(1<<30)/float64(written))
 			if n := followersOf(subject); n > 0 {
 				if err := p.haveFollowed(written * n); err != nil {
 					return err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
 
 func loadRows() []row {
@@ -58,7 +60,6 @@ func memoryUse(c *cellOf) (string, error) {
 		return "", err
 	}
 	texts := make([]string, 0, 4)
-	most := 0
 	for _, bytes := range []int{0, 5 << 20, c.Of(100<<20, 10<<20)} {
 		note := ""
 		if bytes > 0 {
@@ -72,11 +73,12 @@ func memoryUse(c *cellOf) (string, error) {
 			}
 		}
 		time.Sleep(time.Second)
-		var now int
-		if now, most, err = memory(r.process.Pid); err != nil {
+		now, err := bench.ProcField(r.process.Pid, "status", "VmRSS")
+		if err != nil {
 			return "", err
 		}
 		texts = append(texts, size(now)+note)
 	}
-	return strings.Join(append(texts, size(most)), "; "), nil
+	most, err := bench.ProcField(r.process.Pid, "status", "VmHWM")
+	return strings.Join(append(texts, size(most)), "; "), err
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 // Remote commands: the throughput of their output, and the cost of a start. The remote machine is this machine, reached

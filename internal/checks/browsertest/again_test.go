@@ -1,6 +1,6 @@
 package browsertest
 
-// More small things that were wrong once: in hidden panels, in pages from right to left, and while output is read again.
+// Small things that were wrong once: in hidden panels, in pages from right to left, and while output is read again.
 
 import (
 	"encoding/json"

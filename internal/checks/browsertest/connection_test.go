@@ -1,11 +1,13 @@
 package browsertest
 
-// The page when its connection is dead or lost, or the program is a different one.
+// The page when its connection is dead or lost, or the program is a different one, and its messages behind middleware
+// and proxies that break its requirements.
 
 import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -103,4 +105,30 @@ func testRestarted(t *testing.T, b visitor) {
 	first.open.drop()
 	eval[bool](p, `el.stop().then(() => true)`)
 	p.until(`part('.problem').textContent === 'Not stopped: the connection is lost'`)
+}
+
+// bareWriter hides http.Flusher and http.Hijacker.
+type bareWriter struct{ http.ResponseWriter }
+
+// If live data cannot be sent, the page says why, and does not retry forever.
+func testMiddleware(t *testing.T, b visitor) {
+	var streams atomic.Int64
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Block}), nil, func(server *httptest.Server) {
+		inner := server.Config.Handler
+		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/events") && r.Header.Get("Upgrade") == "" {
+				streams.Add(1)
+			}
+			inner.ServeHTTP(bareWriter{w}, r)
+		})
+	})
+	terminal := v.create(t, "make")
+	p := b.visit(t, v.url)
+	p.until(`document.getElementById('connection').textContent.includes('http.Flusher')`)
+	tries := streams.Load()
+	time.Sleep(1500 * time.Millisecond) // a page that retries does so after a second
+	require.Equal(t, tries, streams.Load())
+	p.end()
+	p = b.visit(t, v.only(terminal))
+	p.until(`part('.note').textContent.includes('http.Flusher') && !visible(part('.stop'))`)
 }

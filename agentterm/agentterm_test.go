@@ -25,6 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }
+
 // sendUpdates passes updates of session "s" to Terminals.
 func sendUpdates(t testing.TB, ts *agentterm.Terminals, updates ...json.RawMessage) (about []acpterm.TerminalID) {
 	t.Helper()

@@ -20,8 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/doctest/pages"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/policy"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 func TestDocumentLinks(t *testing.T) {
 	pages.AtRoot(t)

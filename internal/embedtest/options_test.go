@@ -22,6 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }
+
 // sandboxStub changes nothing.
 type sandboxStub struct{}
 

@@ -9,6 +9,8 @@ import (
 	"github.com/acpterm/acpterm/internal/terminaltest"
 )
 
+func TestMain(m *testing.M) { hosttest.RunTests(m, systemChildren()) }
+
 // here returns this system as a place for terminaltest.
 func here() terminaltest.Place {
 	p := hosttest.Here()

@@ -9,8 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/runctest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // A shell in the container has its own processes, root directory and home directory.
 func TestExec(t *testing.T) {

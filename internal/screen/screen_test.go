@@ -9,8 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/screen"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // cutText returns a screen's text, and whether its beginning was truncated.
 func cutText(s *screen.Screen) (text string, truncated bool) {

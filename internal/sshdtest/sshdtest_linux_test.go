@@ -7,8 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // Both users log in with OpenSSH's client, and find an empty home directory of the test. Start-up files of the user who
 // runs the tests could print something or be slow.

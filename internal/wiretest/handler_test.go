@@ -23,6 +23,8 @@ import (
 	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
+func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }
+
 // exit returns an exit status on the wire, which always has both keys, and the cause of the command's end.
 func exit(code, signal, by string) string {
 	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)

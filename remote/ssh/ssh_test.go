@@ -15,10 +15,13 @@ import (
 
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/shelltest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/remote/ssh"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // start starts a server. When the test ends, nothing of its connections may remain.
 func start(t *testing.T) *sshdtest.Server {

@@ -12,7 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 // written returns od's output for variables.
 func written(env ...string) string {

@@ -1,9 +1,0 @@
-package embedtest
-
-import (
-	"testing"
-
-	"github.com/acpterm/acpterm/internal/hosttest"
-)
-
-func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }

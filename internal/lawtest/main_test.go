@@ -1,9 +1,0 @@
-package lawtest
-
-import (
-	"testing"
-
-	"github.com/acpterm/acpterm/internal/hosttest"
-)
-
-func TestMain(m *testing.M) { hosttest.RunTests(m, systemChildren()) }

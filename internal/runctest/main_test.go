@@ -1,9 +1,0 @@
-package runctest_test
-
-import (
-	"testing"
-
-	"github.com/acpterm/acpterm/internal/racetest"
-)
-
-func TestMain(m *testing.M) { racetest.Main(m) }

@@ -1,6 +1,7 @@
 package doctest
 
-// The table of errors in docs/errors.md has every kind of error, with its code on the wire.
+// The table of errors in docs/errors.md has every kind of error, with its code on the wire. Documents have exactly the
+// names of attributes, events and instruments of module otel.
 
 import (
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,4 +66,37 @@ func TestDocumentErrors(t *testing.T) {
 		answer := acpterm.ResponseError(&acpterm.Error{Kind: kind})
 		require.Equal(t, fmt.Sprint(answer.Code, " "), codes[kind], "%s in docs/errors.md", kind)
 	}
+}
+
+// telemetryName matches such a name in a document. The package's own names in documents begin with capitals.
+var telemetryName = regexp.MustCompile(`^acpterm(\.[a-z_]+)+$`)
+
+func TestDocumentTelemetry(t *testing.T) {
+	pages.AtRoot(t)
+	literals := regexp.MustCompile(`"(acpterm\.[a-z_.]+)"`)
+	var made, documented []string
+	files, err := filepath.Glob("otel/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		lines, err := pages.ReadLines(file)
+		require.NoError(t, err)
+		for _, literal := range literals.FindAllStringSubmatch(strings.Join(lines, "\n"), -1) {
+			if !strings.HasSuffix(file, "_test.go") {
+				made = append(made, literal[1])
+			}
+		}
+	}
+	for _, doc := range pages.Documents(t) {
+		for _, l := range doc.Prose {
+			for _, span := range codeSpan.FindAllString(l.Text, -1) {
+				if name := strings.Trim(span, "`"); telemetryName.MatchString(name) {
+					documented = append(documented, name)
+				}
+			}
+		}
+	}
+	slices.Sort(made)
+	slices.Sort(documented)
+	require.NotEmpty(t, made)
+	require.Equal(t, slices.Compact(made), slices.Compact(documented))
 }

@@ -2,8 +2,10 @@ package doctest
 
 // Allowed imports: public packages import the root and internal, the root imports internal, and never the reverse. No
 // module imports the internal packages of another one, because only the same version of both would build for certain.
+// Only embedders read a login environment.
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -112,4 +114,30 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 // forTests reports whether only tests import a package.
 func forTests(dir string) bool {
 	return strings.HasPrefix(dir, "internal/") && strings.Contains(dir, "test") || strings.HasPrefix(dir, "internal/checks/")
+}
+
+// No request, and no other part of the library, runs a login shell: only usershell mentions it.
+func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
+	pages.AtRoot(t)
+	mentions := 0
+	for _, name := range libraryFiles(t) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			var text string
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				text = n.Path.Value
+			case *ast.Ident:
+				text = n.Name
+			}
+			switch text {
+			case `"github.com/acpterm/acpterm/usershell/internal/loginshell"`, "LoginEnvironment", "LoginEnv":
+				mentions++
+				require.Equal(t, "usershell/login.go", name)
+			}
+			return true
+		})
+	}
+	require.Positive(t, mentions)
 }

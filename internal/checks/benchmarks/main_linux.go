@@ -10,10 +10,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/acpterm/acpterm/internal/checks/benchmarks/bench"
 )
@@ -56,4 +61,21 @@ func run(quick bench.Quick, only *regexp.Regexp) error {
 func rows() []row {
 	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows(),
 		releaseRows(), configurationRows(), scaleRows())
+}
+
+// describeMachine describes the machine and the software.
+func describeMachine() string {
+	const unknown = "unknown"
+	processor := unknown
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			processor = strings.TrimSpace(value)
+		}
+	}
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	version, _ := exec.Command("node", "--version").Output()
+	return fmt.Sprintf("%s, %d cores, %s %s, %s, Node %s", processor, runtime.NumCPU(), runtime.GOOS,
+		cmp.Or(strings.TrimSpace(string(kernel)), unknown), runtime.Version(),
+		cmp.Or(strings.TrimSpace(string(version)), unknown))
 }

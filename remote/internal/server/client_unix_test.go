@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -346,4 +347,21 @@ func marked(mark string) []string { return leaktest.Running("=" + mark + ":") }
 func requireNone(t *testing.T, mark string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, time.Millisecond)
+}
+
+const (
+	waitLimit      = time.Minute
+	pollPause      = time.Millisecond
+	enforcesLimits = runtime.GOOS == "linux"
+)
+
+// fifo returns the path of a named pipe. A command that reads it waits until release is called.
+func fifo(t *testing.T) (path string, release func()) {
+	path = t.TempDir() + "/fifo"
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return path, func() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
 }

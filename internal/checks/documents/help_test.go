@@ -18,10 +18,9 @@ import (
 func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)
 	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./cmd/acpterm-mcp",
-		"./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp",
 		"./examples/agent", "./cmd/acpterm", "./examples/headless", "./examples/quickstart"}
 	if runtime.GOOS == "linux" {
-		programs = append(programs, "./soak")
+		programs = append(programs, "./soak", "./internal/checks/benchmarks", "./internal/checks/benchmarks/mcp")
 	}
 	for _, program := range programs {
 		t.Run(path.Base(program), func(t *testing.T) {

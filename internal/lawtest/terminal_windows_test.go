@@ -1,9 +1,11 @@
 package lawtest
 
-// Laws 2, 3 and 6 on Windows, with real processes.
+// Laws 2, 3 and 6 on Windows, with real processes. And limits there: which ones a terminal has, and which ones make a
+// create fail. Package internal/proc tests their enforcement by a job.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -371,4 +373,69 @@ func TestSystemRootReachesTheCommand(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"A=1"}}})
 	out := hosttest.Run(t, m, hosttest.ChildRequest("environ")).Output
 	require.Contains(t, strings.ToUpper(out), "\nSYSTEMROOT="+strings.ToUpper(os.Getenv("SYSTEMROOT"))+"\n")
+}
+
+// watched is a process whose identity is fixed while it is watched.
+type watched struct {
+	t      testing.TB
+	handle windows.Handle
+}
+
+// watch opens a running process.
+func watch(t testing.TB, pid int) watched {
+	t.Helper()
+	handle, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	require.NoError(t, err, "process %d", pid)
+	t.Cleanup(func() { windows.CloseHandle(handle) })
+	return watched{t, handle}
+}
+
+// runs reports whether it has not exited.
+func (w watched) runs() bool {
+	w.t.Helper()
+	event, err := windows.WaitForSingleObject(w.handle, 0)
+	require.NoError(w.t, err)
+	return event == uint32(windows.WAIT_TIMEOUT)
+}
+
+// awaitExit returns when it has exited.
+func (w watched) awaitExit() {
+	w.t.Helper()
+	_, err := windows.WaitForSingleObject(w.handle, windows.INFINITE)
+	require.NoError(w.t, err)
+}
+
+// descendants returns the numbers of the processes that run this program, except this one. Tests do not run in
+// parallel, so they all belong to this test.
+func descendants() (pids []int) {
+	for _, entry := range leaktest.Snapshot() {
+		if entry.ProcessID != windows.GetCurrentProcessId() &&
+			windows.UTF16ToString(entry.ExeFile[:]) == filepath.Base(hosttest.Executable()) {
+			pids = append(pids, int(entry.ProcessID))
+		}
+	}
+	return pids
+}
+
+func TestLimitsOnWindows(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	limits := acpterm.Limits{CPUTime: 1500 * time.Millisecond, Memory: 1 << 30, Processes: 7, Nice: 5}
+	term := hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"), &acpterm.CommandOptions{Limits: &limits})
+	require.Equal(t, []acpterm.EnforcedLimit{
+		{Name: "CPUTime", Value: 2, By: "job object", Tree: true},
+		{Name: "Memory", Value: 1 << 30, By: "job object", Tree: true},
+		{Name: "Processes", Value: 7, By: "job object", Tree: true},
+		{Name: "Nice", Value: 5, By: "priority"},
+	}, term.Info().Limits)
+	hosttest.AwaitExit(t, term)
+}
+
+func TestLimitsThatNoJobHas(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for field, limits := range map[string]acpterm.Limits{"OpenFiles": {OpenFiles: 5}, "FileSize": {FileSize: 5}} {
+		here().RequireRefused(t, m, "Limits."+field, limits)
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "Limits."+field+": cannot be enforced on Windows")
+	}
 }

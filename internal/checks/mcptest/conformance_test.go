@@ -1,10 +1,12 @@
 package mcptest
 
 // The official conformance suite: the scenarios for servers of MCP 2025-11-25, the newest version that mcpserver speaks
-// over HTTP. Most of them call tools that only a server made for the suite has.
+// over HTTP. Most of them call tools that only a server made for the suite has. And a client made with the official
+// TypeScript SDK of either version, which checks what it observes by itself (testdata/node/client.mjs).
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -142,4 +144,29 @@ func readResults(t *testing.T, dir string) map[string][]suiteCheck {
 		scenarios[name] = checks
 	}
 	return scenarios
+}
+
+func TestTypeScriptClient(t *testing.T) {
+	e := newEnvironment(t)
+	for _, version := range []int{1, 2} {
+		for name, start := range transports {
+			t.Run(fmt.Sprintf("%d/%s", version, name), func(t *testing.T) {
+				dir := t.TempDir()
+				s := start(t, e, dir)
+				s.SDK = version
+				config, err := json.Marshal(s)
+				require.NoError(t, err)
+				cmd := exec.CommandContext(t.Context(), e.node, filepath.Join(e.clients, "client.mjs"), string(config))
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				for _, scenario := range []string{
+					"tools", "run", "long output", "progress", "background", "many at once", "cancellation", "elicitation",
+					"mistakes", "end",
+				} {
+					require.Contains(t, string(out), "ok: "+scenario+"\n")
+				}
+			})
+		}
+	}
 }

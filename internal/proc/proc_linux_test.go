@@ -546,7 +546,7 @@ func TestMainThreadsThatExited(t *testing.T) {
 	s := newSupervisor(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	tree := start(t, s, line("setsid "+self+" "+mainExitsMark+" & sleep 300"))
+	tree := start(t, s, line("(setsid "+self+" "+mainExitsMark+" &); sleep 300"))
 	nonMember := exec.Command(self, mainExitsMark)
 	nonMember.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdout, err := nonMember.StdoutPipe()

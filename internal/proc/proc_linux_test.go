@@ -637,6 +637,36 @@ func TestANumberOfAForkUnderWay(t *testing.T) {
 	tree.end()
 }
 
+// Processes of the leader's session that /proc hides from this user (hidepid in man 5 proc) are found, whatever their
+// numbers.
+func TestHiddenProcesses(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	if !linuxtest.Before(6, 14) { // it is the namespace's own; trying millions of numbers would take seconds
+		require.NoError(t, os.WriteFile("/proc/sys/kernel/pid_max", []byte("32768"), 0))
+	}
+	const user = 1_000_000
+	require.NoError(t, unix.Mount("", "/proc", "", unix.MS_REMOUNT, fmt.Sprint("hidepid=2,gid=", user)))
+	defer syscall.Seteuid(0)
+	s := newSupervisor(t)
+	for _, later := range []int{1, fewNumbers + 100, -20} {
+		require.NoError(t, syscall.Seteuid(user))
+		spec := line("exec bash -c 'set -m; " + starts + "'") // a shell gives up the effective user
+		input := inputOf(t, &spec)
+		tree := start(t, s, spec)
+		require.NoError(t, syscall.Seteuid(0))
+		setLastPID(t, tree.PID()+later)
+		require.NoError(t, syscall.Seteuid(user))
+		pid := child(t, tree, input, "")
+		_, err := s.table.Read(pid)
+		require.True(t, procfs.IsGone(err), "it is not hidden: %v", err)
+		tree.end()
+		require.NoError(t, syscall.Seteuid(0))
+		require.False(t, runs(pid), "%d after the leader", pid-tree.PID())
+	}
+}
+
 // A process with the number of another tree's leader, which the host has reaped, is found. Numbers have wrapped around
 // since the last scan.
 func TestAMemberWithTheNumberOfAReapedLeader(t *testing.T) {

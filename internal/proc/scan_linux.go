@@ -162,11 +162,17 @@ func (s *scanner) examineAll(first, last int) {
 		s.undecided = append(s.undecided, s.tree.pid)
 		return
 	}
-	for pid := first; err != nil && pid <= last; pid++ {
-		s.examine(pid)
-	}
 	for _, pid := range pids {
 		if first <= pid && pid <= last && pid != s.session && (pid == s.tree.pid || !s.tree.sup.leads(pid)) {
+			s.examine(pid)
+		}
+	}
+	if err == nil && (!s.empty() || s.session == noSession || !s.tree.sup.table.Hides()) {
+		return
+	}
+	limit := int(cmp.Or(procfs.Limit(), procfs.MaxLimit))
+	for pid := max(first, 1); pid <= min(last, limit); pid++ { // as long as a second, so only if nothing else is left
+		if pid != s.session {
 			s.examine(pid)
 		}
 	}

@@ -158,6 +158,7 @@ func (h Handle) read(name string, p []byte) (int, error) {
 type Table struct {
 	checked   sync.Once
 	unusable  error
+	hides     bool
 	mu        sync.Mutex
 	opened    bool
 	fd        int // /proc/loadavg, kept open so that LastPID needs one system call
@@ -177,9 +178,15 @@ func (t *Table) Usable() error {
 		if self != strconv.Itoa(os.Getpid()) || namespace != initial && len(namespaceIDs("self")) > 1 {
 			t.unusable = ErrUnusable
 		}
+		mounts, _ := os.ReadFile("/proc/self/mounts")
+		t.hides = bytes.Contains(mounts, []byte("hidepid="))
 	})
 	return t.unusable
 }
+
+// Hides reports whether PIDs may lack processes that exist, because /proc hides them (hidepid in man 5 proc). Neither
+// Open nor Read finds them.
+func (t *Table) Hides() bool { return t.Usable() == nil && t.hides }
 
 // Open opens the process with the number pid; Handle.Process identifies it. It returns fs.ErrNotExist if the process
 // does not exist. After an error, the methods of the Handle fail.
@@ -399,6 +406,9 @@ func Forks() uint64 { return number("/proc/stat", "\nprocesses ") }
 
 // Limit returns the highest process number that the system assigns, plus one, or 0 if it is unknown.
 func Limit() uint64 { return number("/proc/sys/kernel/pid_max", "") }
+
+// MaxLimit is the highest Limit that the system allows.
+const MaxLimit = 1 << 22
 
 func number(path, after string) uint64 {
 	text, _ := os.ReadFile(path)

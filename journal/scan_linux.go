@@ -148,6 +148,10 @@ func (e *ending) find(table []candidate) {
 			e.undecided = append(e.undecided, c.PID)
 		}
 	}
+	listed := func(c candidate) bool { return c.PID == e.leader.PID }
+	if e.leader.PID != 0 && !slices.ContainsFunc(table, listed) && process(e.leader).runs() { // /proc hides it
+		e.undecided = append(e.undecided, e.leader.PID)
+	}
 }
 
 // shows reports whether a process is a member by itself: it is the leader, has the mark, or is in the cgroup.

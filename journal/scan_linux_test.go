@@ -145,6 +145,22 @@ func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	require.Empty(t, e.members)
 }
 
+// A leader that has become root survives its host. If /proc hides it from this user, it may run as well.
+func TestAHiddenLeaderIsUndecided(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	leader := startProcess(t, exec.Command("sleep", "300"))
+	require.NoError(t, unix.Mount("", "/proc", "", unix.MS_REMOUNT, "hidepid=2,gid=1000000"))
+	require.NoError(t, syscall.Seteuid(1_000_000))
+	defer syscall.Seteuid(0)
+	e := newEnding(leader.ID)
+	f := forest{left: []*ending{e}}
+	f.scan()
+	require.Equal(t, []int{leader.PID}, e.undecided)
+	require.Len(t, f.left, 1)
+}
+
 // A table contains one process of a chain where each starts the next and ends, even if the listed one ends before it is
 // read.
 func TestATableMissesNoProcess(t *testing.T) {

@@ -42,7 +42,8 @@ func untouchable([]string) {
 	time.Sleep(testchildren.SoLong)
 }
 
-// survivorHost is the child that hosts a command it cannot end: PROGRAM.
+// survivorHost is the child that hosts a command with a process that it cannot end: PROGRAM, started by a LINE of bash
+// or, without one, as the command.
 func survivorHost(args []string) {
 	survivors := func(err error) []int {
 		if !errors.Is(err, acpterm.ErrSurvivors) {
@@ -69,7 +70,11 @@ func survivorHost(args []string) {
 		result.Events = append(result.Events, string(line))
 	})
 	ctx := context.Background()
-	term, err := m.Create(ctx, hosttest.CommandRequest(args[0], hosttest.ChildMark, "untouchable"), nil)
+	command := []string{args[0], hosttest.ChildMark, "untouchable"}
+	if args[1] != "" {
+		command = append([]string{"/bin/bash", "-c", args[1]}, command...)
+	}
+	term, err := m.Create(ctx, hosttest.CommandRequest(command[0], command[1:]...), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -80,22 +85,23 @@ func survivorHost(args []string) {
 	}
 	result.Kill = survivors(term.Kill(ctx))
 	result.Release = survivors(m.Release(ctx, "s", term.ID()))
-	_, err = term.Wait(ctx)
-	result.Wait = err.Error()
+	if _, err = term.Wait(ctx); err != nil {
+		result.Wait = err.Error()
+	}
 	if err := m.Close(); err != nil {
 		panic(err)
 	}
 	json.NewEncoder(os.Stdout).Encode(result)
 }
 
-func TestSurvivorsAreReported(t *testing.T) {
-	root := copyProgram(t, 0o755|os.ModeSetuid)
-	said := runHost(t, "survivor-host", root)
-	var result withstood
+// endUntouchable lets a host end a tree with a process of root, whose number it returns, and then ends that process.
+func endUntouchable(t *testing.T, line string) (result withstood, root string, pid int) {
+	root = copyProgram(t, 0o755|os.ModeSetuid)
+	said := runHost(t, "survivor-host", root, line)
 	require.NoError(t, json.Unmarshal([]byte(said), &result), "%s", said)
 
 	require.Len(t, result.Kill, 1)
-	pid := result.Kill[0]
+	pid = result.Kill[0]
 	pidfd, err := unix.PidfdOpen(pid, 0)
 	require.NoError(t, err, "what was reported as a survivor is not there")
 	defer unix.Close(pidfd)
@@ -103,8 +109,28 @@ func TestSurvivorsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, root, program)
 	require.NoError(t, unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0))
-
 	require.Equal(t, []int{pid}, result.Release)
+	return result, root, pid
+}
+
+// A process that has become root is a survivor wherever it is found, also if the command ends.
+func TestSurvivorsBesideTheCommandAreReported(t *testing.T) {
+	for name, line := range map[string]string{
+		"in the group":   `"$0" "$@" & wait`,
+		"a job":          `set -m; "$0" "$@" & wait`,
+		"an orphan":      `set -m; ("$0" "$@" &); exec sleep 300`,
+		"in a session":   `setsid "$0" "$@" & wait`,
+		"a grandchild's": `setsid sh -c '"$0" "$@"; :' "$0" "$@" & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, _, _ := endUntouchable(t, line)
+			require.Empty(t, result.Wait, "the command has ended")
+		})
+	}
+}
+
+func TestSurvivorsAreReported(t *testing.T) {
+	result, root, pid := endUntouchable(t, "")
 	require.Contains(t, result.Wait, "internal", "a wait that a release gave up has no status to return")
 	type survivorsEvent struct { // without Err, which could not be read
 		acpterm.Subject

@@ -385,17 +385,22 @@ func TestOrphansAreNotTakenForStarts(t *testing.T) {
 	}
 	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-	s := newSupervisor(t)
-	tree := start(t, s, line("(setsid sh -c 'echo $$; exec sleep 300' &); exec sleep 300"))
-	orphan := tree.number()
-	await(t, orphan, func(p procfs.Process) bool { return p.Parent == os.Getpid() })
-	require.True(t, s.forked(tree.pid))
-	require.False(t, s.forked(orphan))
-	tree.end()
-	require.False(t, runs(orphan))
-	var status unix.WaitStatus
-	_, err := unix.Wait4(orphan, &status, 0, nil)
+	self, err := os.Executable()
 	require.NoError(t, err)
+	s := newSupervisor(t)
+	for _, program := range []string{"sh -c 'echo; exec sleep 300'", "env -i " + self + " " + hostMark} {
+		tree := start(t, s, line("(setsid sh -c 'echo $$; exec \"$@\"' sh "+program+" &); exec sleep 300"))
+		orphan := tree.number()
+		tree.word() // the program runs
+		await(t, orphan, func(p procfs.Process) bool { return p.Parent == os.Getpid() })
+		require.True(t, s.forked(tree.pid))
+		require.False(t, s.forked(orphan))
+		tree.end()
+		require.False(t, runs(orphan), program)
+		for err := error(nil); err != unix.ECHILD; {
+			_, err = unix.Wait4(-1, nil, 0, nil)
+		}
+	}
 }
 
 // In a PID namespace, all the command's processes end with it. Other processes that have its output open do not belong

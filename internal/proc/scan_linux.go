@@ -349,7 +349,7 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) an
 			return no
 		}
 		return noUnlessExiting(handle)
-	case p.Parent == os.Getpid() && t.executesSame(handle):
+	case p.Parent == os.Getpid() && (p.Forked || p.Executing) && t.executesSame(handle):
 		return no // it is being started; until execve it has all of this process's files
 	}
 	switch writes, err := handle.CanWriteTo(t.writing); {

@@ -25,6 +25,7 @@ type Process struct {
 	Exited                 bool // it is a zombie, as are all its threads
 	Stopped                bool // a signal stopped it; known only on Linux, like the fields below
 	MainExited             bool // its main thread has exited, but other threads run; their environ has the environment
+	Forked                 bool // it has executed no program since its fork
 	Executing              bool // it is in execve or about to exit, so its environment may be missing
 	Environ                int  // size of its environment in bytes, if readable
 }

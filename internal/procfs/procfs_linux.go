@@ -226,7 +226,11 @@ const (
 	fieldEnvEnd     = 48 // both are 0 if not readable
 )
 
-const kernelThread = 0x200000 // PF_KTHREAD in the kernel's include/linux/sched.h
+// Flags in the kernel's include/linux/sched.h.
+const (
+	forkNoExec   = 0x40     // PF_FORKNOEXEC
+	kernelThread = 0x200000 // PF_KTHREAD
+)
 
 func parseStat(line []byte) (p Process, err error) {
 	// "pid (name) state parent …": the name may contain anything, including ")".
@@ -250,6 +254,7 @@ func parseStat(line []byte) (p Process, err error) {
 	p.Parent, p.Group, p.Session = number(fieldParent), number(fieldGroup), number(fieldSession)
 	state := fields[fieldState]
 	p.Kernel = number(fieldFlags)&kernelThread != 0
+	p.Forked = number(fieldFlags)&forkNoExec != 0
 	p.Exited = state == "X" || state == "Z" && number(fieldThreads) <= 1
 	p.Stopped = state == "T"
 	p.MainExited = state == "Z" && !p.Exited

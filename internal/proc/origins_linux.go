@@ -18,6 +18,7 @@ type ids struct {
 	last    int       // the newest one when lookAtIDs was last called
 	counted time.Time // when forks was read
 	forks   uint64    // the number of processes and threads ever started on this machine
+	few     bool      // there are so few IDs that they may wrap around within tooSoon
 	first   int       // the ID of origins[0]
 	origins []origin  // since the last wrap
 }
@@ -39,11 +40,11 @@ func (o origin) excludes(leader int) bool {
 func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	const tooSoon = 100 * time.Millisecond // too short to start thousands of processes; counting takes long
 	s.mu.Lock()
-	counted, before := s.ids.counted, s.ids.forks
+	counted, before, few := s.ids.counted, s.ids.forks, s.ids.few
 	s.mu.Unlock()
 	now := time.Now()
 	var forks, limit uint64
-	counts := now.Sub(counted) > tooSoon
+	counts := few || now.Sub(counted) > tooSoon
 	if counts { // not under the lock, because another file system may be mounted over these files
 		forks, limit = procfs.Forks(), procfs.Limit()
 		s.table.LastPID() // opens its file
@@ -54,9 +55,10 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	last, err := s.table.LastPID()   // under the lock, so that the results are in order
 	fell := counts && forks < before // the count could not be read, or the host was moved to another machine
 	wrapped := err != nil || last < i.last || i.forks == 0 || fell
-	if fell || counts && forks >= i.forks { // a quarter of all IDs, because those in use are not assigned
-		wrapped = wrapped || forks-i.forks > limit/4
-		i.counted, i.forks = now, forks
+	if fell || counts && forks >= i.forks {
+		const reserved = 300                                                   // RESERVED_PIDS in the kernel's kernel/pid.c: assigned only before the first wrap
+		wrapped = wrapped || forks-i.forks > (max(limit, reserved)-reserved)/4 // those in use are not assigned
+		i.counted, i.forks, i.few = now, forks, limit < 1<<15
 	}
 	if i.last = last; wrapped {
 		i.wraps++

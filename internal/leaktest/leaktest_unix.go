@@ -23,7 +23,7 @@ func Processes(mark string) (found []string) {
 		}
 		stat, _ := os.ReadFile(entry + "/stat")
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid())
+		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid()) && os.Getpid() != 1
 		if zombie || marked {
 			found = append(found, string(stat))
 		}

@@ -170,8 +170,13 @@ func (s *scanner) examineAll(first, last int) {
 	if err == nil && (!s.empty() || s.session == noSession || !s.tree.sup.table.Hides()) {
 		return
 	}
-	limit := int(cmp.Or(procfs.Limit(), procfs.MaxLimit))
-	for pid := max(first, 1); pid <= min(last, limit); pid++ { // as long as a second, so only if nothing else is left
+	// Nothing else is left, but /proc may not show all. Millions of numbers take a second, so only a wrap justifies them.
+	if _, unknown := s.tree.sup.table.LastPID(); unknown != nil {
+		first, last = s.tree.pid, s.tree.pid+fewNumbers
+	} else if last == math.MaxInt {
+		first, last = 1, int(procfs.Limit())
+	}
+	for pid := first; pid <= last; pid++ {
 		if pid != s.session {
 			s.examine(pid)
 		}

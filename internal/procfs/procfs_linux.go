@@ -412,9 +412,6 @@ func Forks() uint64 { return number("/proc/stat", "\nprocesses ") }
 // Limit returns the highest process number that the system assigns, plus one, or 0 if it is unknown.
 func Limit() uint64 { return number("/proc/sys/kernel/pid_max", "") }
 
-// MaxLimit is the highest Limit that the system allows.
-const MaxLimit = 1 << 22
-
 func number(path, after string) uint64 {
 	text, _ := os.ReadFile(path)
 	_, rest, _ := strings.Cut(string(text), after)

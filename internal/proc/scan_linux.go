@@ -170,7 +170,7 @@ func (s *scanner) examineAll(first, last int) {
 	if err == nil && (!s.empty() || s.session == noSession || !s.tree.sup.table.Hides()) {
 		return
 	}
-	// Nothing else is left, but /proc may not show all. Millions of numbers take a second, so only a wrap justifies them.
+	// Nothing else is left, but /proc may not show all. All numbers take a second, so only a wrap justifies that.
 	if _, unknown := s.tree.sup.table.LastPID(); unknown != nil {
 		first, last = s.tree.pid, s.tree.pid+fewNumbers
 	} else if last == math.MaxInt {

@@ -124,6 +124,30 @@ func TestServersAreLost(t *testing.T) {
 	}
 }
 
+// A kill during a pause of the container ends the command, if only afterwards. When the container ends, commands report
+// the lost connection, and creates fail.
+func TestContainerPausesAndEnds(t *testing.T) {
+	t.Parallel()
+	f := inContainer(t)
+	m := f.manager(t, remote.Command{Args: f.line})
+	term := f.create(t, m, "exec sleep 600")
+	killed := make(chan error, 1)
+	f.container.Pause(t, func() { go func() { killed <- term.Kill(t.Context()) }() })
+	require.NoError(t, <-killed)
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "SIGTERM", *status.Signal)
+
+	term = f.create(t, m, "setsid sleep 600 & wait")
+	f.container.Stop()
+	_, err = term.Wait(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+	require.ErrorIs(t, m.Release(t.Context(), "s", term.ID()), acpterm.ErrConnectionLost)
+	require.Empty(t, f.left(""), "processes are left")
+	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+}
+
 // A PTY on either side of the connection is detected before it can change any data.
 func TestPTYInBetween(t *testing.T) {
 	t.Parallel()

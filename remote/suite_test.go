@@ -6,10 +6,8 @@ package remote_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +33,8 @@ type far struct {
 	proc  string // the path of its process table on this system
 	line  []string
 	mark  string // in the environment of the helper and its commands, as part of its Base
+
+	container *runctest.Container // or nil
 }
 
 // newFar returns a remote side. line runs a shell there, root is the path of its root directory on this system, and uid
@@ -200,13 +200,9 @@ func bySSHAsAnother(t *testing.T) *far {
 
 func inContainer(t *testing.T) *far {
 	c := runctest.Start(t)
-	f := newFar(t, c.CommandLine()[:5], c.Root, 0)
-	line := append(c.CommandLine()[:3:3], "state", c.ID)
-	out, err := exec.Command(line[0], line[1:]...).Output()
-	require.NoError(t, err)
-	var state struct{ Pid int }
-	require.NoError(t, json.Unmarshal(out, &state))
-	f.proc = fmt.Sprintf("/proc/%d/root/proc", state.Pid)
+	line := c.CommandLine()
+	f := newFar(t, line[:len(line)-1], c.Root, 0)
+	f.proc, f.container = fmt.Sprintf("/proc/%d/root/proc", c.PID), c
 	return f
 }
 

@@ -1,8 +1,10 @@
 package runctest
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -29,20 +31,34 @@ func Start(t testing.TB) *Container {
 	if err != nil {
 		skip(t, "busybox is not installed")
 	}
-	if _, err := exec.LookPath("runc"); err != nil {
-		skip(t, "runc is not installed")
+	program := cmp.Or(Engine(), "runc")
+	if _, err := exec.LookPath(program); err != nil {
+		skip(t, program+" is not installed")
 	}
 	bundle, err := os.MkdirTemp("", "acpterm-runc-")
 	check(t, err)
 	t.Cleanup(func() { check(t, os.RemoveAll(bundle)) })
-	c := &Container{
-		ID:    filepath.Base(bundle),
-		Root:  filepath.Join(bundle, "rootfs"),
-		state: filepath.Join(bundle, "state"),
-	}
-	check(t, os.WriteFile(filepath.Join(bundle, "config.json"), config, 0o644))
+	c := &Container{ID: filepath.Base(bundle), Root: filepath.Join(bundle, "rootfs"), line: []string{program}}
 	makeRoot(t, c.Root, busybox)
-	c.run(t, bundle)
+	var state struct{ Pid int }
+	if Engine() == "" {
+		c.line = append(c.line, "--root", filepath.Join(bundle, "state"))
+		c.exec, c.resume = []string{"exec", c.ID}, "resume"
+		check(t, os.WriteFile(filepath.Join(bundle, "config.json"), config, 0o644))
+		c.start(t, "run", "--bundle", bundle, c.ID)
+		check(t, json.Unmarshal(c.run(t, "state", c.ID), &state))
+	} else {
+		c.exec, c.resume = []string{"exec", "-i", c.ID}, "unpause"
+		image := filepath.Join(bundle, "image")
+		check(t, exec.Command("tar", "-C", c.Root, "-cf", image, ".").Run())
+		c.run(t, "import", image, c.ID)
+		t.Cleanup(func() { c.run(t, "rmi", c.ID) })
+		c.start(t, "run", "-i", "--rm", "--network", "none", "--hostname", "runctest", "--name", c.ID, c.ID, "sh", "-c",
+			"echo started; exec cat")
+		check(t, json.Unmarshal(c.run(t, "inspect", "--format", "{{json .State}}", c.ID), &state))
+		c.Root = fmt.Sprintf("/proc/%d/root", state.Pid)
+	}
+	c.PID = state.Pid
 	return c
 }
 
@@ -67,25 +83,23 @@ func makeRoot(t testing.TB, root, busybox string) {
 	}
 }
 
-// run runs the container until Stop, or the end of this process, closes its input.
-func (c *Container) run(t testing.TB, bundle string) {
+// start runs the container until Stop, or the end of this process, closes its input.
+func (c *Container) start(t testing.TB, args ...string) {
 	t.Helper()
-	cmd := exec.Command("runc", "--root", c.state, "run", "--bundle", bundle, c.ID)
+	cmd, stderr := c.command(args...)
 	stdin, err := cmd.StdinPipe()
 	check(t, err)
 	stdout, err := cmd.StdoutPipe()
 	check(t, err)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
 	check(t, cmd.Start())
 	c.stop = sync.OnceFunc(func() {
 		_ = stdin.Close()
-		_ = cmd.Wait() // runc has deleted the container
+		_ = cmd.Wait() // the container has been deleted
 	})
 	t.Cleanup(c.stop)
 	if _, err := io.ReadFull(stdout, make([]byte, len(started))); err != nil {
 		c.stop()
-		skip(t, "runc cannot start a container here: "+stderr.String())
+		skip(t, c.line[0]+" cannot start a container here: "+stderr.String())
 	}
 }
 

@@ -5,6 +5,8 @@ package docker_test
 import (
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -22,6 +24,11 @@ func start(t *testing.T) *server {
 	return startServer(t)
 }
 
+// transport opens shells in the server's container.
+func (s *server) transport() *docker.Transport {
+	return &docker.Transport{Container: s.box, Host: s.url}
+}
+
 // requireNoGoroutines fails the test if goroutines of connections or of net/http remain.
 func requireNoGoroutines(t *testing.T) {
 	t.Helper()
@@ -30,26 +37,28 @@ func requireNoGoroutines(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	shelltest.Open(t, &docker.Transport{Container: "box", Host: start(t).url}).TestBytes(8 << 20)
+	shelltest.Open(t, start(t).transport()).TestBytes(8 << 20)
 }
 
 // The daemon is the one of the environment unless another one is given, and receives the options.
 func TestOptions(t *testing.T) {
 	s := start(t)
 	t.Setenv("DOCKER_HOST", s.url)
-	dir := t.TempDir()
 	c := shelltest.Open(t, &docker.Transport{
-		Container: "box", User: "1000:1000", WorkingDir: dir, Env: []string{"GREETING=good day"},
+		Container: s.box, User: "1000:1001", WorkingDir: "/dev", Env: []string{"GREETING=good day"},
 	})
 	c.Say(`echo "$GREETING"; pwd`)
-	c.Hear("good day\n" + dir + "\n")
-	created := s.requests()[0]
-	require.Equal(t, "1000:1000", created.User)
-	require.Equal(t, []string{"sh"}, created.Cmd)
-	require.False(t, created.Tty)
+	c.Hear("good day\n/dev\n")
+	if s.real != nil {
+		c.Say("id -u; id -g")
+		c.Hear("1000\n1001\n")
+	} else {
+		require.Equal(t, "1000:1001", s.requests()[0].User)
+		require.False(t, s.requests()[0].Tty)
+	}
 
 	t.Setenv("DOCKER_HOST", "unix:///nothing")
-	shelltest.Open(t, &docker.Transport{Container: "box", Host: s.url})
+	shelltest.Open(t, s.transport())
 	_, err := (&docker.Transport{Container: "box"}).Open(t.Context())
 	require.ErrorContains(t, err, "/nothing")
 }
@@ -58,7 +67,8 @@ func TestOptions(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := start(t)
 	_, err := (&docker.Transport{Container: "other", Host: s.url}).Open(t.Context())
-	require.ErrorContains(t, err, "No such container: other")
+	require.ErrorContains(t, err, "o such container") // Podman writes "no"
+	require.ErrorContains(t, err, "other")
 	_, err = (&docker.Transport{Host: s.url}).Open(t.Context())
 	require.ErrorContains(t, err, "Container is empty")
 	_, err = (&docker.Transport{Container: "box", Host: "nonsense"}).Open(t.Context())
@@ -67,13 +77,39 @@ func TestRefusals(t *testing.T) {
 
 // Docker does not report signals.
 func TestExit(t *testing.T) {
-	shelltest.TestExit(t, &docker.Transport{Container: "box", Host: start(t).url}, "container box", "exit status 137")
+	s := start(t)
+	shelltest.TestExit(t, s.transport(), "container "+s.box, "exit status 137")
+}
+
+// The end of a container with its shell is no end of the output. Then, and if there is no sh, errors say so.
+func TestContainerEnds(t *testing.T) {
+	s := start(t)
+	if s.real == nil {
+		t.Skip("takes a real daemon")
+	}
+	c := shelltest.Open(t, s.transport())
+	c.Say("echo ready; exec cat")
+	c.Hear("ready\n")
+	require.NoError(t, os.Remove(filepath.Join(s.real.Root, "bin/sh")))
+	none, err := s.transport().Open(t.Context())
+	var out []byte
+	if err == nil { // Docker writes the reason to the output
+		out, err = io.ReadAll(none)
+		require.NoError(t, none.Close())
+	}
+	require.Error(t, err)
+	require.Contains(t, string(out)+err.Error(), `"sh"`)
+	s.real.Stop()
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorContains(t, err, s.box) // not only io.EOF
+	_, err = s.transport().Open(t.Context())
+	require.ErrorContains(t, err, "o such container")
 }
 
 // Read and Write fail if the connection is cut while the shell runs, although this looks like the end of the output.
 func TestConnectionLost(t *testing.T) {
 	s := start(t)
-	c := shelltest.Open(t, &docker.Transport{Container: "box", Host: s.url})
+	c := shelltest.Open(t, s.transport())
 	c.Say("echo ready; exec sleep 1000")
 	c.Hear("ready\n")
 	s.breakStreams()
@@ -83,7 +119,7 @@ func TestConnectionLost(t *testing.T) {
 	_, err = c.Write([]byte("x"))
 	require.ErrorContains(t, err, "the connection is lost")
 
-	c = shelltest.Open(t, &docker.Transport{Container: "box", Host: s.url})
+	c = shelltest.Open(t, s.transport())
 	c.Say("echo ready; exec cat")
 	c.Hear("ready\n")
 	s.stop() // stops the whole daemon
@@ -94,7 +130,7 @@ func TestConnectionLost(t *testing.T) {
 // Close ends a waiting Read and a waiting Write, even if nothing reads the output, and ends the shell's input.
 func TestClose(t *testing.T) {
 	s := start(t)
-	c := shelltest.Open(t, &docker.Transport{Container: "box", Host: s.url})
+	c := shelltest.Open(t, s.transport())
 	c.Say("exec sh -c 'echo ready; read x; exec cat'")
 	c.Hear("ready\n")
 	c.Say("")
@@ -115,7 +151,7 @@ func TestClose(t *testing.T) {
 	require.NoError(t, c.Close())
 	s.runs.Wait() // the shell has ended
 
-	c = shelltest.Open(t, &docker.Transport{Container: "box", Host: s.url})
+	c = shelltest.Open(t, s.transport())
 	go func() {
 		_, err := c.Read(make([]byte, 1))
 		ended <- err
@@ -125,6 +161,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestContext(t *testing.T) {
-	at := func(url string) shelltest.Transport { return &docker.Transport{Container: "box", Host: url} }
-	shelltest.TestContext(t, at(start(t).url), func(address string) shelltest.Transport { return at("tcp://" + address) })
+	shelltest.TestContext(t, start(t).transport(), func(address string) shelltest.Transport {
+		return &docker.Transport{Container: "box", Host: "tcp://" + address}
+	})
 }

@@ -1,6 +1,7 @@
 package docker_test
 
-// A server that answers a few requests of Docker's API, and runs the commands on this system.
+// A server that answers a few requests of Docker's API, and runs the commands on this system. With
+// ACPTERM_TEST_CONTAINERS, it passes everything on to the daemon at /var/run/docker.sock, Docker's or Podman's.
 
 import (
 	"encoding/binary"
@@ -19,11 +20,15 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/runctest"
 )
 
-// server is the API of a daemon with one container, named "box".
+// server is the API of a daemon with one container.
 type server struct {
-	url string // for DOCKER_HOST
+	url  string // for DOCKER_HOST
+	box  string // the container's name
+	real *runctest.Container
 
 	mu      sync.Mutex
 	created []container.ExecCreateRequest // the index is the ID
@@ -43,7 +48,48 @@ func startServer(t *testing.T) *server {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
 	require.NoError(t, err)
+	if runctest.Engine() != "" {
+		return relay(t, listener, "unix://"+filepath.Join(dir, "s"))
+	}
 	return serve(t, listener, "unix://"+filepath.Join(dir, "s"))
+}
+
+// relay passes the connections of a listener to a real daemon with a real container.
+func relay(t *testing.T, listener net.Listener, url string) *server {
+	c := runctest.Start(t)
+	s := &server{url: url, box: c.ID, real: c}
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			daemon, err := net.Dial("unix", "/var/run/docker.sock")
+			require.NoError(t, err)
+			s.mu.Lock()
+			s.streams = append(s.streams, conn, daemon)
+			s.mu.Unlock()
+			s.runs.Go(func() {
+				_, _ = io.Copy(daemon, conn)
+				_ = daemon.(*net.UnixConn).CloseWrite()
+			})
+			s.runs.Go(func() {
+				_, _ = io.Copy(conn, daemon)
+				_ = conn.Close()
+				_ = daemon.Close()
+			})
+		}
+	}()
+	s.stop = sync.OnceFunc(func() {
+		_ = listener.Close()
+		<-accepted
+		s.breakStreams()
+		s.runs.Wait()
+	})
+	t.Cleanup(s.stop)
+	return s
 }
 
 // serve starts a server on a listener.
@@ -52,7 +98,7 @@ func serve(t *testing.T, listener net.Listener, url string) *server {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no sh on Windows")
 	}
-	s := &server{url: url}
+	s := &server{url: url, box: "box"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Api-Version", "1.44")

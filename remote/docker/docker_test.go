@@ -93,12 +93,12 @@ func TestContainerEnds(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(s.real.Root, "bin/sh")))
 	none, err := s.transport().Open(t.Context())
 	var out []byte
-	if err == nil { // Docker writes the reason to the output
+	if err == nil { // Docker writes the reason to the output, Podman to the standard error
 		out, err = io.ReadAll(none)
 		require.NoError(t, none.Close())
 	}
 	require.Error(t, err)
-	require.Contains(t, string(out)+err.Error(), `"sh"`)
+	require.Contains(t, string(out)+err.Error(), "not found in $PATH")
 	s.real.Stop()
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorContains(t, err, s.box) // not only io.EOF

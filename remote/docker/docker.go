@@ -6,8 +6,8 @@
 //		Helpers:   os.DirFS("helpers"), // with acpterm-remote-linux-amd64
 //	})
 //
-// The package is tested with a scripted server, which runs a real sh. Most of the same tests also passed with the daemon
-// of Docker 20.10 on Linux, and a few with the service of Podman 4.3, which offers the same API.
+// The package is tested with a scripted server, which runs a real sh. Most of the same tests also passed with the
+// daemon of Docker 20.10 on Linux, and a few with the service of Podman 4.3, which offers the same API.
 //
 // Docker contexts and ssh:// hosts are not supported. If you need them, use remote.Command with the command line
 // "docker exec -i name sh".

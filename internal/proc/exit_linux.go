@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -13,33 +14,130 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch waits for the leader's exit, and reports it.
-func (t *Tree) watch() {
-	exit, err := t.awaitExit()
+// exits reports the exits of a Supervisor's leaders. One goroutine sees all of them, since there may be thousands of
+// leaders, each of which would cost a stack.
+type exits struct {
+	busy sync.WaitGroup // run
+
+	mu    sync.Mutex    // held during system calls that do not block
+	epoll *os.File      // has the pidfds, and is in Go's poller; nil before the first leader
+	trees map[int]*Tree // by process ID, until the exit is reported
+}
+
+// expectExit makes the Supervisor report the leader's exit, which may already have happened.
+func (s *Supervisor) expectExit(t *Tree) {
+	if t.pidfd < 0 || s.exits.add(t) != nil { // before Linux 5.4, or out of descriptors or memory
+		s.busy.Go(t.awaitExit)
+	}
+}
+
+func (e *exits) add(t *Tree) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.openLocked(); err != nil {
+		return err
+	}
+	raw, err := e.epoll.SyscallConn()
+	if err != nil {
+		return err
+	}
+	e.trees[t.pid] = t
+	// Edge-triggered: while a tracer delays the exit, the pidfd is readable, although waitid reports no exit.
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(t.pid)}
+	controlErr := raw.Control(func(epoll uintptr) {
+		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, t.pidfd, &event)
+	})
+	if err = cmp.Or(controlErr, err); err != nil {
+		delete(e.trees, t.pid)
+	}
+	return err
+}
+
+func (e *exits) openLocked() error {
+	if e.epoll != nil {
+		return nil
+	}
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	epoll := pollable(fd, "exits")
+	if err := epoll.SetDeadline(time.Time{}); err != nil { // the system could not add it to Go's poller
+		epoll.Close()
+		return err
+	}
+	e.epoll, e.trees = epoll, make(map[int]*Tree)
+	e.busy.Go(e.run)
+	return nil
+}
+
+// run reports exits until close.
+func (e *exits) run() {
+	raw, err := e.epoll.SyscallConn()
+	if err != nil {
+		return
+	}
+	events := make([]unix.EpollEvent, 16)
+	raw.Read(func(epoll uintptr) (done bool) {
+		for n := len(events); n == len(events); {
+			n, _ = unix.EpollWait(int(epoll), events, 0)
+			for _, event := range events[:max(n, 0)] {
+				e.mu.Lock()
+				t := e.trees[int(event.Fd)] // a later one, if a forked child kept the pidfd open for a moment
+				e.mu.Unlock()
+				if t != nil && t.exitedNow() {
+					e.forget(t)
+				}
+			}
+		}
+		return false
+	})
+}
+
+// forget removes a tree, unless another one has its leader's process ID now.
+func (e *exits) forget(t *Tree) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.trees[t.pid] == t {
+		delete(e.trees, t.pid)
+	}
+}
+
+// close is called after Close of every Tree.
+func (e *exits) close() {
+	e.epoll.Close()
+	e.busy.Wait()
+}
+
+// exitedNow reports the leader's exit, if it has exited. It does not block.
+func (t *Tree) exitedNow() bool {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return true
+	}
+	exit, exited, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG)
+	t.mu.Unlock()
+	return t.reportExit(exit, exited, err)
+}
+
+// awaitExit waits for the leader's exit without its pidfd.
+func (t *Tree) awaitExit() {
+	for !t.reportExit(waitUnreaped(unix.P_PID, t.pid, 0)) {
+	}
+}
+
+// reportExit passes the result of waitUnreaped on, unless the leader runs.
+func (t *Tree) reportExit(exit Exit, exited bool, err error) (reported bool) {
+	if !exited && err == nil {
+		return false
+	}
 	if errors.Is(err, unix.ECHILD) {
 		exit, err = t.exitOfReaped()
 	}
 	t.pty.hangUp()
 	t.SetExit(exit, err)
-}
-
-func (t *Tree) awaitExit() (exit Exit, err error) {
-	exited := false
-	if t.poll == nil {
-		for !exited && err == nil {
-			exit, exited, err = waitUnreaped(unix.P_PID, t.pid, 0)
-		}
-		return exit, err
-	}
-	raw, err := t.poll.SyscallConn()
-	if err != nil {
-		return exit, err
-	}
-	pollErr := raw.Read(func(fd uintptr) (done bool) {
-		exit, exited, err = waitUnreaped(unix.P_PIDFD, int(fd), unix.WNOHANG)
-		return exited || err != nil
-	})
-	return exit, cmp.Or(pollErr, err) // pollErr means that Close closed it
+	return true
 }
 
 // exitOfReaped returns how a leader ended that another part of the program reaped. From Linux 6.15 on its pidfd still

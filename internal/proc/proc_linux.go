@@ -24,7 +24,6 @@ type Tree struct {
 	sup       *Supervisor
 	starter   *starter       // nil if StartCmd started the leader; cmd.Wait then reaps it
 	pidfd     int            // the leader's, until closed; -1 before Linux 5.4
-	poll      *os.File       // pidfd in Go's poller, or nil without a pidfd
 	writing   procfs.File    // the command's output
 	cgroup    *cgroup.Cgroup // or nil
 	mark      Mark
@@ -146,12 +145,12 @@ func (t *Tree) startLeader(
 	if t.pid, limiter, err = startLimited(spec.Path, spec.Args, attr, limits); err != nil {
 		return nil, err
 	}
-	t.prepareWatch()
+	t.knowLeader()
 	s.register(t)
 	if limits, err = limiter.impose(ctx, t); err != nil {
 		t.signalGroup(syscall.SIGKILL)
 	}
-	s.busy.Go(t.watch)
+	s.expectExit(t)
 	if err != nil {
 		<-t.known.Done()
 		t.Close()
@@ -160,12 +159,11 @@ func (t *Tree) startLeader(
 	return limits, err
 }
 
-func (t *Tree) prepareWatch() {
+// knowLeader makes the leader distinguishable from a later process with the same ID.
+func (t *Tree) knowLeader() {
 	if t.pidfd < 0 {
-		t.readLeader() // distinguishes it from a later process with the same ID
-		return
+		t.readLeader()
 	}
-	t.poll = pollable(t.pidfd, "pidfd")
 }
 
 // StartCmd starts the caller's command in its own session, from the caller's thread. The Tree has no output. If the
@@ -197,8 +195,8 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 		unix.Close(t.pidfd)
 		t.pidfd = -1
 	}
-	t.prepareWatch()
-	s.busy.Go(t.watch)
+	t.knowLeader()
+	s.expectExit(t)
 	return t, nil
 }
 
@@ -273,8 +271,11 @@ func (t *Tree) Close() {
 		reap(unix.P_PID, t.pid)
 	}
 	t.closed = true
+	if t.pidfd >= 0 {
+		unix.Close(t.pidfd)
+	}
 	t.mu.Unlock()
-	t.poll.Close()
+	t.sup.exits.forget(t)
 	t.pty.close()
 	t.SetExit(Exit{}, os.ErrClosed)
 	for _, handle := range t.escaped {

@@ -26,6 +26,7 @@ import (
 // the hanging child then also has that start's status pipe (in package syscall) open.
 type Supervisor struct {
 	busy    sync.WaitGroup // the goroutines of starters and trees
+	exits   exits
 	lookout lookout
 	table   procfs.Table
 
@@ -243,5 +244,6 @@ func (s *Supervisor) Close() {
 	}
 	s.mu.Unlock()
 	s.busy.Wait()
+	s.exits.close()
 	s.table.Close()
 }

@@ -23,3 +23,6 @@ func stateOf(pid int) string {
 	state, _, _ := strings.Cut(hosttest.PS(pid), " ")
 	return state
 }
+
+// systemChildren returns the children for this system's tests.
+func systemChildren() map[string]func(args []string) { return nil }

@@ -3,7 +3,9 @@
 package racetest
 
 import (
+	"bytes"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -15,3 +17,21 @@ func Main(m *testing.M) {
 
 // This setting disables the sleep. The race detector reads it when a process starts.
 const setting, value = "GORACE", "atexit_sleep_ms=0"
+
+// Buffer is a bytes.Buffer for concurrent use.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -13,7 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/doctest/pages"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
+
+func TestMain(m *testing.M) { racetest.Main(m) }
 
 func TestHelpFitsOnAScreen(t *testing.T) {
 	pages.AtRoot(t)

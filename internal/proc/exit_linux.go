@@ -19,9 +19,10 @@ import (
 type exits struct {
 	busy sync.WaitGroup // run
 
-	mu    sync.Mutex    // held during system calls that do not block
-	epoll *os.File      // has the pidfds, and is in Go's poller; nil before the first leader
-	trees map[int]*Tree // by process ID, until the exit is reported
+	mu    sync.Mutex      // held during system calls that do not block
+	epoll *os.File        // has the pidfds, and is in Go's poller; nil before the first leader
+	raw   syscall.RawConn // epoll's
+	trees map[int]*Tree   // by process ID, until the exit is reported
 }
 
 // expectExit makes the Supervisor report the leader's exit, which may already have happened.
@@ -31,20 +32,16 @@ func (s *Supervisor) expectExit(t *Tree) {
 	}
 }
 
-func (e *exits) add(t *Tree) error {
+func (e *exits) add(t *Tree) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.openLocked(); err != nil {
-		return err
-	}
-	raw, err := e.epoll.SyscallConn()
-	if err != nil {
+	if err = e.openLocked(); err != nil {
 		return err
 	}
 	e.trees[t.pid] = t
 	// Edge-triggered: while a tracer delays the exit, the pidfd is readable, although waitid reports no exit.
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(t.pid)}
-	controlErr := raw.Control(func(epoll uintptr) {
+	controlErr := e.raw.Control(func(epoll uintptr) {
 		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, t.pidfd, &event)
 	})
 	if err = cmp.Or(controlErr, err); err != nil {
@@ -62,23 +59,20 @@ func (e *exits) openLocked() error {
 		return err
 	}
 	epoll := pollable(fd, "exits")
-	if err := epoll.SetDeadline(time.Time{}); err != nil { // the system could not add it to Go's poller
+	raw, err := epoll.SyscallConn()
+	if err = cmp.Or(err, epoll.SetDeadline(time.Time{})); err != nil { // the system could not add it to Go's poller
 		epoll.Close()
 		return err
 	}
-	e.epoll, e.trees = epoll, make(map[int]*Tree)
+	e.epoll, e.raw, e.trees = epoll, raw, make(map[int]*Tree)
 	e.busy.Go(e.run)
 	return nil
 }
 
 // run reports exits until close.
 func (e *exits) run() {
-	raw, err := e.epoll.SyscallConn()
-	if err != nil {
-		return
-	}
 	events := make([]unix.EpollEvent, 16)
-	raw.Read(func(epoll uintptr) (done bool) {
+	e.raw.Read(func(epoll uintptr) (done bool) {
 		for n := len(events); n == len(events); {
 			n, _ = unix.EpollWait(int(epoll), events, 0)
 			for _, event := range events[:max(n, 0)] {

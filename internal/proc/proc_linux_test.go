@@ -46,11 +46,11 @@ func TestExit(t *testing.T) {
 // Exits are seen although no descriptor is left for epoll.
 func TestExitWithoutEpoll(t *testing.T) {
 	s := newSupervisor(t)
-	s.exits.epoll, s.exits.trees = os.NewFile(1<<20, "closed"), make(map[int]*Tree)
+	require.NoError(t, s.exits.openLocked())
+	s.exits.close()
 	tree := start(t, s, line("exit 3"))
 	<-tree.ended
-	require.NoError(t, tree.err)
-	require.Equal(t, uint32(3), tree.exit.Code)
+	require.Equal(t, uint32(3), tree.exit.Code, "%v", tree.err)
 	tree.close()
 }
 

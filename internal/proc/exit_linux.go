@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exits reports the exits of a Supervisor's leaders. One goroutine sees all of them, since there may be thousands of
-// leaders, each of which would cost a stack.
+// exits reports the exits of a Supervisor's leaders. One goroutine sees all of them: there may be thousands of leaders,
+// and a goroutine for each would need a stack.
 type exits struct {
 	busy sync.WaitGroup // run
 

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
@@ -360,12 +361,14 @@ func withBusyBoxAlone(t testing.TB, shells map[string]Command) map[string]Comman
 func TestBootstrapCutOff(t *testing.T) {
 	program := scriptHelper(t, frame.Version, strings.Repeat("x", 8<<20))
 	dir := t.TempDir()
-	options := Options{Transport: Command{Args: []string{"sh"}}, Helpers: helpers(program), Dir: dir}
+	shell := Command{Args: []string{"sh"}, Env: append(os.Environ(), "COPIES_TO="+dir)}
+	options := Options{Transport: shell, Helpers: helpers(program), Dir: dir}
 	cut := options
 	var r *Runner
 	cut.Progress = func(p Progress) {
-		if p.Copied == 1<<20 {
-			r.stop(errClosed)
+		if p.Copied == 1<<20 { // all could be copied before the shell is ended
+			for r.stop(errClosed); len(leaktest.Running(dir)) > 0; time.Sleep(time.Millisecond) {
+			}
 		}
 	}
 	r = newRunner(t, cut)

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,13 +55,9 @@ func TestATreeThatIsLeftCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for asleep := 0; asleep < 2; time.Sleep(time.Millisecond) { // then each has a program, and its environment
-		asleep = 0
-		for _, p := range withVariable(tr.mark) {
-			if p.name == "sleep" {
-				asleep++
-			}
-		}
+	runsNoSleep := func(p process) bool { return p.name != "sleep" }
+	for len(slices.DeleteFunc(withVariable(tr.mark), runsNoSleep)) < 2 { // then each has a program, and its environment
+		time.Sleep(time.Millisecond)
 	}
 	if marked, left := withVariable(tr.mark), tr.left(); len(marked) != 3 || len(left) != 3 {
 		t.Errorf("marked: %v, left: %v", marked, left)

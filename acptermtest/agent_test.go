@@ -79,7 +79,7 @@ func TestAgentsAnswersWithoutParams(t *testing.T) {
 	lines := bufio.NewScanner(stdio)
 	for method, code := range map[string]int64{"session/load": -32601, "session/new": -32602} {
 		fmt.Fprintf(stdio, `{"jsonrpc":"2.0","id":1,"method":"%s"}`+"\n", method)
-		require.True(t, lines.Scan())
+		require.True(t, lines.Scan(), lines.Err())
 		var answer jsonrpc2.Response
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &answer))
 		require.NotNil(t, answer.Error, method)

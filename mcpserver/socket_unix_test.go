@@ -193,7 +193,7 @@ func TestSocketIDsInUseCountOnce(t *testing.T) {
 	for responses.Scan() && !strings.Contains(responses.Text(), `"last"`) {
 		require.NotContains(t, responses.Text(), `"used"`)
 	}
-	require.Contains(t, responses.Text(), `"last"`)
+	require.Contains(t, responses.Text(), `"last"`, responses.Err())
 }
 
 // failingListener fails a few times, as if too many files were open.

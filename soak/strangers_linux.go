@@ -242,4 +242,5 @@ func strangersChild([]string) {
 		p.Kill()
 		p.Wait()
 	}
+	check(in.Err())
 }

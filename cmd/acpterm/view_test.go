@@ -78,7 +78,7 @@ func awaitEvent(t *testing.T, url string, texts ...string) {
 			return
 		}
 	}
-	require.Fail(t, "no such event", "%q", texts)
+	require.Fail(t, "no such event", "%q, but %v", texts, events.Err())
 }
 
 // Commands of both doors have the same name.

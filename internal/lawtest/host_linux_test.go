@@ -260,7 +260,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 				_, err := io.WriteString(stdin, "\n")
 				require.NoError(t, err)
 			}
-			require.NoError(t, ended())
+			require.NoError(t, errors.Join(lines.Err(), ended()))
 			require.Len(t, report.Waits, 8)
 			require.Positive(t, taken, "no other process got a command's number")
 			require.Zero(t, others.end(), "of %d", taken)

@@ -39,7 +39,9 @@ func init() {
 		var lines []any
 		for _, question := range []string{"Name:", "Password:"} {
 			fmt.Print(question)
-			input.Scan()
+			if !input.Scan() {
+				fmt.Println("no answer:", input.Err())
+			}
 			lines = append(lines, input.Text())
 		}
 		fmt.Printf("<%s> <%s>\n", lines...)
@@ -248,6 +250,7 @@ func TestTheHostsDeathEndsItsConsoles(t *testing.T) {
 	input := bufio.NewScanner(output)
 	for input.Scan() && !strings.Contains(input.Text(), "ready") {
 	}
+	require.NoError(t, input.Err())
 	processes := consoleHosts(t, host.Process.Pid)
 	require.Len(t, processes, 1)
 	for _, pid := range descendants() {

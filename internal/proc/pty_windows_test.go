@@ -57,6 +57,9 @@ var onConsole = map[string]func(in, out *os.File){
 			}
 			fmt.Fprintf(out, "(%d by %d)\n", info.Window.Right-info.Window.Left+1, info.Window.Bottom-info.Window.Top+1)
 		}
+		if err := input.Err(); err != nil {
+			fmt.Fprintln(out, err)
+		}
 	},
 	// echo writes each line of input in brackets, until the line is "end".
 	"echo": func(in, out *os.File) {

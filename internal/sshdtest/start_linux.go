@@ -198,6 +198,9 @@ func (s *Server) readLog(stderr io.Reader, listens chan<- struct{}) {
 			close(listens)
 		}
 	}
+	if err := lines.Err(); err != nil {
+		_, _ = fmt.Fprintln(&s.log, err)
+	}
 }
 
 // killConnections kills the processes of the connections to an sshd.

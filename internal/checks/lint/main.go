@@ -1,0 +1,94 @@
+// Lint checks the types of packages and their tests for the system and the processor in GOOS and GOARCH, and does what go
+// vet and staticcheck do:
+//
+//	GOOS=darwin GOARCH=arm64 go run ./internal/checks/lint work
+//
+// It reads the sources of all dependencies. Those two tools compile them for that system first, which takes six times as
+// long.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"go/token"
+	"os"
+	"slices"
+
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/suite/vet"
+	"golang.org/x/tools/go/packages"
+	"honnef.co/go/tools/simple"
+	"honnef.co/go/tools/staticcheck"
+	"honnef.co/go/tools/stylecheck"
+	"honnef.co/go/tools/unused"
+)
+
+func main() {
+	types := flag.Bool("types", false, "check the types only")
+	tags := flag.String("tags", "", "build `tags`, separated by commas")
+	flag.Parse()
+	loaded, err := packages.Load(&packages.Config{
+		Mode:       packages.LoadAllSyntax | packages.NeedModule,
+		Tests:      true,
+		BuildFlags: []string{"-tags", *tags},
+		Env:        append(os.Environ(), "CGO_ENABLED=0"),
+	}, flag.Args()...)
+	if err == nil && packages.PrintErrors(loaded) > 0 {
+		err = fmt.Errorf("lint: the types are wrong")
+	}
+	if err == nil && !*types {
+		err = analyze(loaded)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// analyze prints what the analyzers find, and fails if they find anything.
+func analyze(loaded []*packages.Package) error {
+	analyzers := append(slices.Clone(vet.Suite), unused.Analyzer.Analyzer)
+	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {
+		if !a.Doc.NonDefault {
+			analyzers = append(analyzers, a.Analyzer)
+		}
+	}
+	graph, err := checker.Analyze(analyzers, loaded, nil)
+	if err != nil {
+		return fmt.Errorf("lint: %w", err)
+	}
+	if err := graph.PrintText(os.Stderr, -1); err != nil {
+		return fmt.Errorf("lint: %w", err)
+	}
+	found := 0
+	for action := range graph.All() {
+		if action.Err != nil {
+			found++
+		}
+		if action.IsRoot {
+			found += len(action.Diagnostics)
+		}
+	}
+	for _, object := range neverUsed(graph) {
+		fmt.Fprintf(os.Stderr, "%s: %s %s is unused\n", object.DisplayPosition, object.Kind, object.Name)
+		found++
+	}
+	if found > 0 {
+		return fmt.Errorf("lint: %d findings", found)
+	}
+	return nil
+}
+
+// neverUsed returns the objects that no package uses. A package and the same package with its tests are two.
+func neverUsed(graph *checker.Graph) (objects []unused.Object) {
+	used := map[token.Position]bool{}
+	for action := range graph.All() {
+		if result, ok := action.Result.(unused.Result); ok {
+			for _, object := range slices.Concat(result.Used, result.Quiet) {
+				used[object.Position] = true
+			}
+			objects = append(objects, result.Unused...)
+		}
+	}
+	return slices.DeleteFunc(objects, func(o unused.Object) bool { return used[o.Position] })
+}

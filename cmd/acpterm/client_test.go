@@ -37,8 +37,8 @@ func TestPrompt(t *testing.T) {
 
 // The client keeps what the protocol promises of terminals, and what good clients do beyond it.
 func TestTerminals(t *testing.T) {
-	args := []string{"-timeout", "2m", "-total", "10m", "--", filepath.Join(binaries, "acpterm"), "-prompt", "check", "--"}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
+	args := []string{"-timeout", "2m", "-total", "10m", "--", filepath.Join(binaries(), "acpterm"), "-prompt", "check", "--"}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries(), "acp-terminal-check"), args...)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -49,7 +49,7 @@ func TestTerminals(t *testing.T) {
 
 func TestWithoutAnAgentOrPrompt(t *testing.T) {
 	t.Parallel()
-	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "acpterm"), "-prompt", "x"})
+	c := startCommand(t, nil, nil, []string{filepath.Join(binaries(), "acpterm"), "-prompt", "x"})
 	c.exit(exitUsage)
 	require.Contains(t, c.stderr.String(), "name the agent's command")
 	c = startClient(t, exampleAgent(), "-prompt", "") // and nothing on standard input

@@ -63,8 +63,9 @@ func TestSandboxNetwork(t *testing.T) {
 }
 
 func TestSandboxThatIsMissing(t *testing.T) {
+	agent := exampleAgent() // whose build needs the path
 	t.Setenv("PATH", t.TempDir())
-	c := startClient(t, exampleAgent(), "-sandbox", "-prompt", "x")
+	c := startClient(t, agent, "-sandbox", "-prompt", "x")
 	c.exit(1)
 	require.Contains(t, c.stderr.String(), "-sandbox: acpterm: bubblewrap: bwrap cannot be found")
 }

@@ -35,8 +35,21 @@ const playMark = "acpterm-test-part"
 // patience is how long a test waits for something: far more than any test needs.
 const patience = 5 * time.Minute
 
-// binaries is the directory of the built client, agent and helper.
-var binaries string
+// temporary is a directory that is removed after the tests.
+var temporary string
+
+// binaries returns the directory of the client, the agent and the helper. The first call builds them: fuzzing does not
+// need them.
+var binaries = sync.OnceValue(func() string {
+	var flags []string
+	info, _ := debug.ReadBuildInfo()
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		flags = []string{"-race"}
+	}
+	build(append(flags, ".", "../../examples/agent", "../../remote/cmd/acpterm-remote")...)
+	build("../../cmd/acp-terminal-check") // its many commands would take several times as long with -race
+	return temporary
+})
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == playMark {
@@ -54,23 +67,16 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	var err error
-	if binaries, err = os.MkdirTemp("", "acpterm-client"); err != nil {
+	if temporary, err = os.MkdirTemp("", "acpterm-client"); err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(binaries)
-	var flags []string
-	info, _ := debug.ReadBuildInfo()
-	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		flags = []string{"-race"}
-	}
-	build(append(flags, ".", "../../examples/agent", "../../remote/cmd/acpterm-remote")...)
-	build("../../cmd/acp-terminal-check") // its many commands would take several times as long with -race
+	defer os.RemoveAll(temporary)
 	return m.Run()
 }
 
 // build builds programs with the go command's flags before them.
 func build(args ...string) {
-	args = append([]string{"build", "-o", binaries + string(filepath.Separator)}, args...)
+	args = append([]string{"build", "-o", temporary + string(filepath.Separator)}, args...)
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
@@ -105,7 +111,7 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-func exampleAgent() []string { return []string{filepath.Join(binaries, "agent")} }
+func exampleAgent() []string { return []string{filepath.Join(binaries(), "agent")} }
 
 // client is the real client, running.
 type client struct {
@@ -130,7 +136,7 @@ func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agen
 }
 
 func clientCommand(agent []string, flags ...string) []string {
-	return slices.Concat([]string{filepath.Join(binaries, "acpterm")}, flags, []string{"--"}, agent)
+	return slices.Concat([]string{filepath.Join(binaries(), "acpterm")}, flags, []string{"--"}, agent)
 }
 
 func startCommand(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, command []string) *client {

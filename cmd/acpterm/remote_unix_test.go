@@ -77,13 +77,13 @@ func TestRunner(t *testing.T) {
 		{nil, line("show", secret), secret + ` is ""`},
 		{nil, line("show", "HOME"), fmt.Sprintf("HOME is %q", home)},
 	} {
-		flags := append(test.flags, "-runner", farShell(home, binaries), "-prompt", test.prompt)
+		flags := append(test.flags, "-runner", farShell(home, binaries()), "-prompt", test.prompt)
 		c := startClient(t, exampleAgent(), flags...)
 		c.exit(0)
 		require.Contains(t, c.stdout.String(), "\n[1] | "+test.want+"\n")
 		require.Equal(t, connected(), c.stderr.String())
 	}
-	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries), "-prompt", "exit 4")
+	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries()), "-prompt", "exit 4")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] = exited 4 in ")
 }
@@ -102,7 +102,7 @@ func TestRunnerGuards(t *testing.T) {
 	outside.Cwd, linked.Cwd = home, filepath.Join(home, "src", "out")
 	file := filepath.Join(t.TempDir(), "audit.json")
 	c := startClient(t, trying(t, inside, outside, linked, createParams("s", "true")), "-runner",
-		farShell(home, binaries, bin), "-root", "src", "-allow", "acpterm-there", "-audit", file, "-prompt", "x")
+		farShell(home, binaries(), bin), "-root", "src", "-allow", "acpterm-there", "-audit", file, "-prompt", "x")
 	c.exit(0)
 	out := c.stdout.String()
 	require.Contains(t, out, `terminal/create: "there\n" exit code 0`)
@@ -116,7 +116,7 @@ func TestRunnerGuards(t *testing.T) {
 func TestRunnerThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	home, empty := realDir(t), t.TempDir()
-	shell := farShell(home, binaries)
+	shell := farShell(home, binaries())
 	for _, test := range []struct {
 		status int
 		flags  []string
@@ -149,7 +149,7 @@ func TestRunnerCopiesTheHelper(t *testing.T) {
 	t.Parallel()
 	home, helpers := realDir(t), t.TempDir()
 	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)
-	require.NoError(t, os.Symlink(filepath.Join(binaries, "acpterm-remote"), filepath.Join(helpers, name)))
+	require.NoError(t, os.Symlink(filepath.Join(binaries(), "acpterm-remote"), filepath.Join(helpers, name)))
 	for _, copied := range []bool{true, false} {
 		c := startClient(t, exampleAgent(),
 			"-runner", farShell(home), "-helpers", helpers, "-prompt", line("print", "hello"))
@@ -168,7 +168,7 @@ func TestRunnerCopiesTheHelper(t *testing.T) {
 // startRelayed starts the client with a transport that is killed with kill.
 func startRelayed(t *testing.T, agent []string, flags ...string) (c *client, kill func()) {
 	file := filepath.Join(t.TempDir(), "relay")
-	runner := line("relay", file, "sh", "-c", "'exec "+farShell(realDir(t), binaries)+"'")
+	runner := line("relay", file, "sh", "-c", "'exec "+farShell(realDir(t), binaries())+"'")
 	c = startClient(t, agent, append(flags, "-runner", runner)...)
 	return c, func() {
 		text, err := os.ReadFile(file)

@@ -53,7 +53,7 @@ func TestToolsWithRunner(t *testing.T) {
 	home := realDir(t)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
 	c := startClient(t, usingTools("http", runPart(t, map[string]any{"cwd": "src"}, "where")),
-		"-mcp", "-runner", farShell(home, binaries), "-prompt", "x")
+		"-mcp", "-runner", farShell(home, binaries()), "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | in "+home+"/src\n")
 	require.Contains(t, c.stdout.String(), "> error false: ")

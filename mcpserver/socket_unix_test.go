@@ -66,7 +66,7 @@ func TestSocketFlood(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{})
 	for name, line := range map[string]string{
 		"an endless line":                  strings.Repeat("x", 1<<16),
-		"requests without reading answers": strings.Repeat(`{"jsonrpc":"2.0","id":"%d","method":"tools/list"}`+"\n", 100),
+		"requests without reading answers": `{"jsonrpc":"2.0","id":"%d","method":"tools/list"}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := f.dialSocket(f.entry(agentStdio))

@@ -144,13 +144,13 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 func (t *Terminal) runEnding(e *ending) {
 	defer e.done.Set()
 	e.err = t.endTree(e)
+	if failure, ok := errors.AsType[*Error](e.err); ok && errors.Is(failure, ErrSurvivors) {
+		t.events.emit(&SurvivorsEvent{t.subject(), time.Now(), failure.PIDs, failure.Err})
+	}
 	t.mu.Lock()
 	e.finished = true
 	reports := e.reportsEnd
 	t.mu.Unlock()
-	if failure, ok := errors.AsType[*Error](e.err); ok && errors.Is(failure, ErrSurvivors) {
-		t.events.emit(&SurvivorsEvent{t.subject(), time.Now(), failure.PIDs, failure.Err})
-	}
 	if reports { // before waits for this ending return; telemetry of the command ends with the EndEvent
 		t.report(e.survivors())
 	}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/packages"
@@ -25,6 +26,7 @@ import (
 
 func main() {
 	types := flag.Bool("types", false, "check the types only")
+	quick := flag.Bool("quick", false, "leave out the analyzers that follow values through all dependencies")
 	tags := flag.String("tags", "", "build `tags`, separated by commas")
 	flag.Parse()
 	loaded, err := packages.Load(&packages.Config{
@@ -37,7 +39,7 @@ func main() {
 		err = fmt.Errorf("lint: the types are wrong")
 	}
 	if err == nil && !*types {
-		err = analyze(loaded)
+		err = analyze(loaded, *quick)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,10 +48,10 @@ func main() {
 }
 
 // analyze prints what the analyzers find, and fails if they find anything.
-func analyze(loaded []*packages.Package) error {
+func analyze(loaded []*packages.Package, quick bool) error {
 	analyzers := append(slices.Clone(vet.Suite), unused.Analyzer.Analyzer)
 	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {
-		if !a.Doc.NonDefault {
+		if !a.Doc.NonDefault && !(quick && follows(a.Analyzer)) {
 			analyzers = append(analyzers, a.Analyzer)
 		}
 	}
@@ -77,6 +79,11 @@ func analyze(loaded []*packages.Package) error {
 		return fmt.Errorf("lint: %d findings", found)
 	}
 	return nil
+}
+
+// follows reports whether an analyzer needs staticcheck's intermediate code.
+func follows(a *analysis.Analyzer) bool {
+	return a.Name == "buildir" || slices.ContainsFunc(a.Requires, follows)
 }
 
 // neverUsed returns the objects that no package uses. A package and the same package with its tests are two.

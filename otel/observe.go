@@ -112,7 +112,7 @@ func (o *observer) decided(e *acpterm.DecisionEvent) {
 	if e.Verdict != acpterm.VerdictAllow {
 		kind := kindOf(e.Err)
 		o.setError(span, kind, e.Err)
-		span.End(trace.WithTimestamp(e.Time))
+		span.End(since(e.Requested, e.Time))
 		o.metrics.denied.Add(ctx, 1, metric.WithAttributes(errorType(kind), ruleKey.String(valid(e.Rule))))
 		return
 	}
@@ -125,7 +125,7 @@ func (o *observer) started(c *command, e *acpterm.StartEvent) {
 		c.span.SetAttributes(semconv.ProcessPID(e.PID))
 	}
 	waited := waitedKey.Float64(e.Time.Sub(c.waiting).Seconds())
-	c.span.AddEvent("acpterm.started", trace.WithTimestamp(e.Time), trace.WithAttributes(waited))
+	c.span.AddEvent("acpterm.started", since(c.waiting, e.Time), trace.WithAttributes(waited))
 	o.metrics.started.Add(c.ctx, 1)
 	o.metrics.running.Add(c.ctx, 1)
 }
@@ -146,7 +146,7 @@ func (o *observer) ended(c *command, e *acpterm.EndEvent) {
 		}
 		o.metrics.ended(c.ctx, e, failure)
 	}
-	c.span.End(trace.WithTimestamp(e.Ended))
+	c.span.End(since(c.waiting, e.Ended))
 }
 
 // leave ends the open spans.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
@@ -61,14 +62,19 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 	ctx, span := o.tracer.Start(parent(e.Meta), name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(e.Requested), trace.WithAttributes(attributes...))
 	if !e.Asked.IsZero() {
-		span.AddEvent("acpterm.asked", trace.WithTimestamp(e.Asked))
+		span.AddEvent("acpterm.asked", since(e.Requested, e.Asked))
 	}
 	if !e.Answered.IsZero() {
 		took := answeredKey.Float64(e.Answered.Sub(e.Asked).Seconds())
-		span.AddEvent("acpterm.answered", trace.WithTimestamp(e.Answered), trace.WithAttributes(took))
+		span.AddEvent("acpterm.answered", since(e.Requested, e.Answered), trace.WithAttributes(took))
 	}
-	span.AddEvent("acpterm.decided", trace.WithTimestamp(e.Time))
+	span.AddEvent("acpterm.decided", since(e.Requested, e.Time))
 	return ctx, span
+}
+
+// since returns a time by the clock that start was read from, so that lengths are right if the clock was set in between.
+func since(start, t time.Time) trace.SpanEventOption {
+	return trace.WithTimestamp(start.Add(t.Sub(start)))
 }
 
 // parent returns a context with the agent's span and baggage. Malformed ones are ignored.

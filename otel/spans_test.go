@@ -57,6 +57,8 @@ func TestSpanOfACommand(t *testing.T) {
 	}, attributes(span.Attributes))
 	require.False(t, span.StartTime.Before(before))
 	require.True(t, span.EndTime.Equal(info.Ended))
+	took := span.EndTime.Sub(span.StartTime) // by the monotonic clock; exporters use the other one
+	require.InDelta(t, took, span.EndTime.Round(0).Sub(span.StartTime.Round(0)), float64(time.Millisecond))
 	require.Equal(t, []string{"acpterm.decided", "acpterm.started"}, eventNames(span))
 	require.True(t, span.Events[1].Time.Equal(info.Started))
 	for name, value := range map[string]int64{"started": 1, "running": 0, "duration": 1, "output": 7} {

@@ -134,7 +134,7 @@ func (e *entry) makeRow(may permissions) row {
 			r.State = "stopping"
 		}
 	} else {
-		r.Ended = info.Ended.UnixMilli()
+		r.Ended = e.at.Add(info.Ended.Sub(e.at)).UnixMilli() // although the clock may have been set
 		r.Status, r.Good = endStatus(e.terminal)
 	}
 	if r.State == "released" || r.State == "agent gone" {

@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// analyze prints what the analyzers find, and fails if they find anything.
+// analyze prints the findings of the analyzers, and fails if there are any.
 func analyze(loaded []*packages.Package, quick bool) error {
 	analyzers := append(slices.Clone(vet.Suite), unused.Analyzer.Analyzer)
 	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {

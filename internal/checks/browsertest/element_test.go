@@ -52,6 +52,7 @@ func testContained(t *testing.T, b visitor) {
 	v.create(t, "make")
 	look := func(style string) string {
 		p := b.visit(t, host(t, "<style>"+style+"</style>", v))
+		defer p.end()
 		p.until(`el.text === 'hello\n' && part('.state').textContent === 'done'`)
 		eval[bool](p, `(el.setAttribute('theme', 'dark'), true)`)
 		p.until(`getComputedStyle(part('.xterm-rows')).color === 'rgb(214, 221, 230)'`)

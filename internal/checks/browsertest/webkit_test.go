@@ -56,7 +56,8 @@ func startWebKit(t *testing.T) *webkit {
 	listener.Close()
 	cmd := exec.Command(driver, fmt.Sprintf("--port=%d", address.Port))
 	cmd.Env = append(os.Environ(), "DISPLAY=:"+strings.TrimSpace(name), "HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir,
-		"XDG_DATA_HOME="+dir, "TMPDIR="+dir, "GDK_BACKEND=x11", "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS=1", "NO_AT_BRIDGE=1")
+		"XDG_DATA_HOME="+dir, "TMPDIR="+dir, "GDK_BACKEND=x11", "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS=1", "NO_AT_BRIDGE=1",
+		"WEBKIT_DISABLE_COMPOSITING_MODE=1")
 	wait, err := startWithTest(cmd)
 	require.NoError(t, err)
 	w := &webkit{t: t, session: "http://" + address.String() + "/session"}

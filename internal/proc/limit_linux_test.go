@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -23,7 +24,7 @@ func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	defer func() { rlimits["OpenFiles"] = resource }()
 	s := newSupervisor(t)
 	start(t, s, line("true")).end()
-	before := descriptors(t)
+	before := leaktest.Descriptors()
 	file := filepath.Join(t.TempDir(), "ran")
 	spec := line("echo >" + file)
 	spec.Limits = []Limit{{Name: "OpenFiles", Value: 50}}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
 	"github.com/acpterm/acpterm/internal/racetest"
@@ -79,11 +80,7 @@ func line(text string) Spec {
 // threads of starters are left.
 func newSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
-	if r, w, err := os.Pipe(); err == nil { // Go's poller permanently takes two descriptors on first use
-		r.Close()
-		w.Close()
-	}
-	before := descriptors(t)
+	before := leaktest.Descriptors()
 	s := new(Supervisor)
 	t.Cleanup(func() {
 		s.Close()
@@ -93,16 +90,9 @@ func newSupervisor(t *testing.T) *Supervisor {
 	return s
 }
 
-func descriptors(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(entries)
-}
-
 func requireNothingLeft(t *testing.T, descriptorsBefore int) {
 	t.Helper()
-	require.LessOrEqual(t, descriptors(t), descriptorsBefore, "descriptors are left")
+	require.LessOrEqual(t, leaktest.Descriptors(), descriptorsBefore, "descriptors are left")
 	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
 }
 

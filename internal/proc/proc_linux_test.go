@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -63,7 +64,7 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 	}
 	s := newSupervisor(t)
 	start(t, s, line("true")).end() // the first start opens descriptors kept until Close
-	before := descriptors(t)
+	before := leaktest.Descriptors()
 	for name, change := range map[string]func(*Spec){
 		"no program":           func(c *Spec) { c.Path = dir + "/missing" },
 		"no interpreter":       func(c *Spec) { c.Path = file("script", "#!"+dir+"/missing\n", 0o700) },

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -91,7 +92,7 @@ func TestOpenPTYErrorsLeaveNothing(t *testing.T) {
 		r.Close()
 		w.Close()
 	}
-	before := descriptors(t)
+	before := leaktest.Descriptors()
 	for room := range 3 { // available descriptors
 		next, err := unix.Dup(0)
 		require.NoError(t, err)
@@ -102,6 +103,6 @@ func TestOpenPTYErrorsLeaveNothing(t *testing.T) {
 		_, _, err = openPTY(Size{Columns: 80, Rows: 24})
 		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
 		require.ErrorIs(t, err, unix.EMFILE)
-		require.Equal(t, before, descriptors(t), "room for %d", room)
+		require.Equal(t, before, leaktest.Descriptors(), "room for %d", room)
 	}
 }

@@ -44,7 +44,7 @@ func Running(text string) (found []string) {
 	return found
 }
 
-// Descriptors counts the open descriptors of this process. The first pipe makes Go open two of its own, which stay.
+// Descriptors counts the open descriptors of this process, with the two that Go opens for its first pipe.
 func Descriptors() int {
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()

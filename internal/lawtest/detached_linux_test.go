@@ -42,6 +42,7 @@ func TestKeepDetached(t *testing.T) {
 				KeepDetached: c.keep,
 				Commands:     acpterm.CommandOptions{Escalation: quickly},
 			}))
+			t.Cleanup(func() { m.Close() }) // if it fails, the next tests do not wait for what is left
 			// The shell that starts it exists or is gone, and the terminal is killed, released or closed.
 			for i, end := range []func(*acpterm.Terminal) error{
 				func(term *acpterm.Terminal) error { return term.Kill(t.Context()) },

@@ -237,7 +237,7 @@ func TestOddArgumentsAreErrorsOfTheTool(t *testing.T) {
 	r, _ := call[commandResult](t, s, "run", object{"command": "true"})
 	deep := strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500)
 	values := []string{`null`, `true`, `0`, `-1`, `1e400`, `1.5`, `9223372036854775808`, `""`, `"\u0000"`, `"\ud800"`,
-		`[]`, `[null]`, `{}`, `{"":null}`, `{"command":{"command":1}}`, deep, `"` + strings.Repeat("x", 1<<16) + `"`}
+		`[]`, `[null]`, `{}`, `{"":null}`, `{"command":{"command":1}}`, deep, `"` + strings.Repeat("x", 33<<10) + `"`}
 	for _, tool := range []string{"run", "output", "wait", "kill", "release", "list"} {
 		for _, value := range values {
 			odd := []string{value, `{"id":` + value + `}`, `{"command":` + value + `}`, `{"x":` + value + `}`}

@@ -11,9 +11,12 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,7 +32,7 @@ import (
 
 func main() {
 	types := flag.Bool("types", false, "check the types only")
-	quick := flag.Bool("quick", false, "leave out the analyzers that follow values through all dependencies")
+	quick := flag.Bool("quick", false, "leave out packages whose files this system has, and analyzers that follow values")
 	tags := flag.String("tags", "", "build `tags`, separated by commas")
 	flag.Parse()
 	config := packages.Config{
@@ -49,6 +52,9 @@ func main() {
 	}
 	if err == nil && packages.PrintErrors(loaded) > 0 {
 		err = fmt.Errorf("lint: the types are wrong")
+	}
+	if *quick {
+		loaded = unlike(loaded, *tags)
 	}
 	if err == nil && !*types {
 		err = analyze(loaded, *quick)
@@ -71,6 +77,17 @@ func skim(files *token.FileSet, name string, source []byte) (*ast.File, error) {
 		}
 	}
 	return file, err
+}
+
+// unlike returns the packages with a file that this system leaves out.
+func unlike(loaded []*packages.Package, tags string) []*packages.Package {
+	host := build.Default
+	host.GOOS, host.BuildTags = runtime.GOOS, strings.Split(tags, ",")
+	foreign := func(file string) bool {
+		here, err := host.MatchFile(filepath.Split(file))
+		return err != nil || !here && filepath.Ext(file) == ".go" // and not a main package, made for tests
+	}
+	return slices.DeleteFunc(loaded, func(p *packages.Package) bool { return !slices.ContainsFunc(p.GoFiles, foreign) })
 }
 
 // analyze prints the findings of the analyzers, and fails if there are any.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/cgroup"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/procfs"
@@ -45,11 +46,7 @@ func newEnding(leader procfs.ID) *ending {
 // startProcess starts a command unrelated to any tree.
 func startProcess(t *testing.T, command *exec.Cmd) procfs.Process {
 	t.Helper()
-	require.NoError(t, command.Start())
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
+	leaktest.Start(t, command)
 	p, err := new(procfs.Table).Read(command.Process.Pid)
 	require.NoError(t, err)
 	return p

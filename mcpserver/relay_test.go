@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
@@ -34,16 +35,6 @@ func setValue(e *Entry, name, value string) {
 			e.Env[i].Value = value
 		}
 	}
-}
-
-// start starts a process. It ends with the test, if the test has failed before it ended.
-func start(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
 }
 
 // exchange runs a relay, writes input to it and does not close its standard input before it exits. It returns the error
@@ -156,7 +147,7 @@ func TestRelayEndsWithTheHost(t *testing.T) {
 	defer stdin.Close() // later
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	start(t, cmd)
+	leaktest.Start(t, cmd)
 	_, err = io.WriteString(stdin, initializeRequest+"\n")
 	require.NoError(t, err)
 	_, err = bufio.NewReader(stdout).ReadString('\n')

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/mcpserver/internal/relay"
 )
 
@@ -283,7 +284,7 @@ func TestRelayRefusesSocketOfOtherUser(t *testing.T) {
 	cmd.Args = append(cmd.Args, path)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	start(t, cmd)
+	leaktest.Start(t, cmd)
 	says := bufio.NewScanner(stdout)
 	require.True(t, says.Scan())
 	require.Equal(t, "listening", says.Text())

@@ -24,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote"
 )
@@ -44,16 +45,6 @@ func program(arguments ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], arguments...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	return cmd
-}
-
-// start starts a process. It ends with the test, if the test has failed before it ended.
-func start(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
 }
 
 // connectTo starts the program and connects a client to it.
@@ -297,7 +288,7 @@ func TestStandardOutputCarriesOnlyMCP(t *testing.T) {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	start(t, cmd)
+	leaktest.Start(t, cmd)
 	_, err = io.WriteString(stdin, in)
 	require.NoError(t, err)
 	replies := json.NewDecoder(stdout)
@@ -348,7 +339,7 @@ func startPiped(t *testing.T, messages io.Writer, arguments ...string) (*exec.Cm
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	start(t, cmd)
+	leaktest.Start(t, cmd)
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
 		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
 // Each line starts one process that the shell does not wait for, and prints its number.
@@ -124,11 +125,7 @@ func TestKeepDetachedInASandbox(t *testing.T) {
 	require.NoError(t, err)
 	outsider := exec.Command("sleep", "300")
 	outsider.Stdout, outsider.SysProcAttr = output, &syscall.SysProcAttr{Setsid: true}
-	require.NoError(t, outsider.Start())
-	t.Cleanup(func() { // if the test has failed
-		outsider.Process.Kill()
-		outsider.Wait()
-	})
+	leaktest.Start(t, outsider)
 	require.NoError(t, output.Close())
 	require.NoError(t, term.Kill(t.Context()))
 	require.NotEmpty(t, hosttest.StartTime(outsider.Process.Pid), "it was ended")

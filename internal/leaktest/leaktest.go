@@ -5,6 +5,7 @@ package leaktest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"runtime"
 	"strings"
@@ -38,6 +39,16 @@ func Watch(t testing.TB, end func() error) (mark string) {
 			"descriptors are left")
 	})
 	return mark
+}
+
+// Start starts a process. The end of a test that has failed terminates it.
+func Start(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
 }
 
 // Goroutines returns the stacks of goroutines that run code of the library.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -36,11 +37,7 @@ func startProgram(t *testing.T, name string, args ...string) *program {
 	p.output = bufio.NewReader(output)
 	p.input, err = p.StdinPipe()
 	require.NoError(t, err)
-	require.NoError(t, p.Start())
-	t.Cleanup(func() { // if the test has failed
-		p.Process.Kill()
-		p.Wait()
-	})
+	leaktest.Start(t, p.Cmd)
 	return p
 }
 

@@ -79,11 +79,7 @@ func TestEnds(t *testing.T) {
 			require.NoError(t, err)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			require.NoError(t, cmd.Start())
-			t.Cleanup(func() { // if the test has failed
-				cmd.Process.Kill()
-				cmd.Wait()
-			})
+			leaktest.Start(t, cmd)
 			mark := fmt.Sprintf("main-test-%d-%d", os.Getpid(), cmd.Process.Pid)
 			frames := frame.NewReader(bufio.NewReader(out), frame.MaxHello)
 			var hello, started frame.Answer

@@ -104,7 +104,7 @@
 // in their environment or hold its output open, and the children of all these processes. If [Options].Cgroup is set,
 // the tree consists of every process started in the command's cgroup instead. The command's own process is killed when
 // the host exits. If [Options].Journal is set, the rest of the tree can be killed the next time the host starts (see
-// package journal). A Manager uses one thread, and each terminal uses two file descriptors.
+// package journal). A Manager uses one thread, and each process tree uses two file descriptors.
 //
 // On Windows, a process tree is a job object, which is terminated when the host exits. The Windows code has been tested
 // under Wine, where CTRL_BREAK does not work, but never on real Windows. On macOS and FreeBSD, a process tree consists

@@ -1,7 +1,7 @@
 package acpterm
 
-// The journal: an entry for each command from before its start until a kill, release or timeout has ended its tree. The
-// next host finds the processes of a dead host in it.
+// The journal: an entry for each command from before its start until its tree is gone. The next host finds the
+// processes of a dead host in it.
 
 import (
 	"cmp"

@@ -3,6 +3,7 @@ package acpterm
 // The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -107,11 +108,13 @@ func (t *Terminal) retire(e *ending) {
 	b.Close()
 }
 
-// ending is one run through the escalation steps.
+// ending is a run through the escalation steps or, by EndedByItself, a look whether the tree is gone after the exit.
 type ending struct {
 	by     EndedBy     // if the command still runs at its beginning
+	look   *ending     // the earlier one by EndedByItself, or nil
 	forced latch.Latch // set to skip to SIGKILL
 	done   latch.Latch // set when the tree is gone, or given up
+	left   []int       // the processes that still run, once done
 	err    error       // once done
 
 	// Under Terminal.mu.
@@ -133,10 +136,13 @@ func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ending != nil && (t.released || !t.ending.failed()) {
-		return t.ending, false
-	}
 	e = &ending{by: by}
+	switch last := t.ending; {
+	case last != nil && last.by == EndedByItself:
+		e.look = last
+	case last != nil && (t.released || !last.done.IsSet() || last.err == nil):
+		return last, false
+	}
 	t.ending = e
 	return e, true
 }
@@ -152,35 +158,32 @@ func (t *Terminal) runEnding(e *ending) {
 	reports := e.reportsEnd
 	t.mu.Unlock()
 	if reports { // before waits for this ending return; telemetry of the command ends with the EndEvent
-		t.report(e.survivors())
+		t.report(e.left)
 	}
-}
-
-// survivors returns the processes that still run after an ending.
-func (e *ending) survivors() []int {
-	if failure, ok := errors.AsType[*Error](e.err); ok {
-		return failure.PIDs
-	}
-	return nil
-}
-
-// failed reports whether the ending is over and has failed.
-func (e *ending) failed() bool {
-	return e.done.IsSet() && e.err != nil
 }
 
 // endTree ends the tree, unless it is gone.
 func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
 	b := t.behind()
-	left, doubt := life.End(b, &e.forced, t.escalation...)
+	if e.look != nil {
+		if <-e.look.done.Done(); e.look.err == nil {
+			return nil
+		}
+	}
+	var doubt error
+	if e.by != EndedByItself {
+		e.left, doubt = life.End(b, &e.forced, t.escalation...)
+	} else if !b.Gone() {
+		return ErrSurvivors
+	}
 	if lost, ok := doubt.(lostTree); ok {
 		<-t.ended.Done() // before a release closes the tree
 		return t.lostTree(lost.error)
 	}
-	if left != nil || doubt != nil {
+	if e.left != nil || doubt != nil {
 		return &Error{
-			Op: "kill", Kind: ErrSurvivors, SessionID: t.SessionID(), TerminalID: t.id, PIDs: left, Err: doubt,
+			Op: "kill", Kind: ErrSurvivors, SessionID: t.SessionID(), TerminalID: t.id, PIDs: e.left, Err: doubt,
 		}
 	}
 	<-t.ended.Done() // soon, because the command is gone
@@ -228,12 +231,9 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 func (t *Terminal) finish(e proc.Exit, err error) {
 	t.store.commandEnded()
 	t.mu.Lock()
-	t.end.at, t.end.by = time.Now(), EndedByItself
-	ending, reported := t.ending, false
-	if ending != nil {
-		t.end.by, reported = ending.by, !ending.finished
-		ending.reportsEnd = ending.reportsEnd || reported
-	}
+	last := cmp.Or(t.ending, &ending{by: EndedByItself, finished: true})
+	t.end.at, t.end.by = time.Now(), last.by
+	last.reportsEnd = !last.finished
 	t.state = StateEnded
 	if err == nil {
 		t.end.exit = e
@@ -253,13 +253,13 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	}
 	t.mu.Unlock()
 	t.ended.Set()
-	switch {
-	case ending == nil:
-		t.report(nil)
-	case !reported:
-		t.report(ending.survivors())
+	if !last.reportsEnd {
+		t.report(last.left)
 	}
 	t.finished.Set()
+	if last.by == EndedByItself {
+		t.beginEnd(EndedByItself)
+	}
 }
 
 // endNotSeen returns the error of Wait if the end could not be seen.

@@ -286,3 +286,16 @@ func TestStepsWithoutAWait(t *testing.T) {
 		require.Contains(t, term.Output().ExitStatus.String(), c.outcome)
 	}
 }
+
+// Once its tree is gone, a command has neither a zombie nor descriptors, even if its terminal is kept.
+func TestAnEndedTreeHoldsNothing(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	hosttest.Finish(t, m, hosttest.ChildRequest("exit", "0"))
+	before := leaktest.Descriptors()
+	for range 10 {
+		hosttest.Finish(t, m, hosttest.ChildRequest("exit", "0"))
+	}
+	require.Eventually(t, func() bool {
+		return leaktest.Descriptors() <= before && len(leaktest.Processes(leaktest.NewMark())) == 0
+	}, time.Minute, time.Millisecond)
+}

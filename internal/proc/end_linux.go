@@ -81,7 +81,8 @@ func (t *Tree) remains(s *scan) (left []int, doubt error) {
 	return left, errors.Join(doubt, exiting(killed))
 }
 
-// Gone reports whether it is certain that no process of the tree runs.
+// Gone reports whether it is certain that no process of the tree runs. With Spec.KeepDetached, it makes no process a
+// member for later: one that is about to close the output would be ended then, although it has detached itself.
 func (t *Tree) Gone() (gone bool) {
 	if !t.exitSeen() {
 		return false
@@ -89,6 +90,9 @@ func (t *Tree) Gone() (gone bool) {
 	t.trace = newTrace(t.pid)
 	s := t.scan(make(seen), false, false)
 	s.close()
+	if t.keeps {
+		t.forgetEscaped()
+	}
 	if gone = s.empty() && s.complete; gone {
 		t.trace.looks("nothing more: the tree is gone already")
 	}

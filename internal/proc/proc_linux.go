@@ -278,13 +278,18 @@ func (t *Tree) Close() {
 	t.sup.exits.forget(t)
 	t.pty.close()
 	t.SetExit(Exit{}, os.ErrClosed)
-	for _, handle := range t.escaped {
-		handle.Close()
-	}
+	t.forgetEscaped()
 	if gone && t.starter != nil {
 		t.sup.unregister(t)
 	}
 	t.cgroup.Remove() // a zombie would hold it
+}
+
+func (t *Tree) forgetEscaped() {
+	for _, handle := range t.escaped {
+		handle.Close()
+	}
+	clear(t.escaped)
 }
 
 func reap(idType, id int) error {

@@ -226,7 +226,7 @@ func (s *runnerTest) path() string {
 // for so long can be found by it, and is ended after the test.
 func (s *runnerTest) sleeper() string {
 	s.Helper()
-	seconds := fmt.Sprint(10_000 + rand.IntN(80_000))
+	seconds := fmt.Sprint(100_000_000 + rand.IntN(900_000_000)) // other tests on the machine have sleepers, too
 	s.sleepers = append(s.sleepers, seconds)
 	return seconds
 }

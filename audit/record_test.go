@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
 // line has the members of an audit line that tests check.
@@ -240,18 +240,12 @@ func TestDecisionsShareAFlush(t *testing.T) {
 
 // Denied commands with long arguments that wait for the disk use bounded memory.
 func TestAuditIsBoundedInBytes(t *testing.T) {
-	heapInUse := func() int64 {
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
 	disk := heldDisk()
 	log := audit.New(disk)
 	denied := &acpterm.DecisionEvent{Subject: acpterm.Subject{Args: []string{strings.Repeat("x", 1<<20)}}}
 	require.NoError(t, log.Record(t.Context(), denied))
 	<-disk.writes
-	before := heapInUse()
+	before := leaktest.HeapInUse()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var refused int
@@ -261,7 +255,7 @@ func TestAuditIsBoundedInBytes(t *testing.T) {
 			refused++
 		}
 	}
-	require.Less(t, heapInUse()-before, int64(100<<20))
+	require.Less(t, leaktest.HeapInUse()-before, int64(100<<20))
 	require.Greater(t, refused, 500)
 	close(disk.held)
 	require.NoError(t, log.Close())

@@ -298,16 +298,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := viewtest.NewAgent(t, m, agentterm.Options{Cancel: func(
-		ctx context.Context, _ acpterm.TerminalRequest,
-	) error {
-		select {
-		case err := <-answers:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}})
+	a := viewtest.NewAgent(t, m, agentterm.Options{Cancel: viewtest.Answer(answers)})
 	terminal := a.Update("s", "t1", members{"command": "npm test"})
 	key := keyOf(terminal)
 	s := v.open(output(terminal), "")

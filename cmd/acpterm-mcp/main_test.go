@@ -293,9 +293,7 @@ func TestStandardOutputCarriesOnlyMCP(t *testing.T) {
 	require.NoError(t, err)
 	replies := json.NewDecoder(stdout)
 	for range 4 {
-		var reply struct {
-			JSONRPC string `json:"jsonrpc"`
-		}
+		var reply struct{ JSONRPC string }
 		require.NoError(t, replies.Decode(&reply))
 		require.Equal(t, "2.0", reply.JSONRPC)
 	}

@@ -16,20 +16,13 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 )
-
-// heap is how many bytes are in use.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // Of tool calls, however many and long, the client keeps what it shows of the newest.
 func TestLargeToolCallsAreNotKept(t *testing.T) {
 	s := newSession(newScreen(io.Discard, io.Discard, false, func(err error) { t.Error(err) }))
-	before := heap()
+	before := leaktest.HeapInUse()
 	large := strings.Repeat("x", 128<<10)
 	send := func(update map[string]any) {
 		update["sessionUpdate"] = "tool_call"
@@ -49,7 +42,7 @@ func TestLargeToolCallsAreNotKept(t *testing.T) {
 		send(map[string]any{"toolCallId": fmt.Sprint("short ", i), "title": "short", "status": "in_progress"})
 	}
 	large = ""
-	require.Less(t, heap()-before, int64(2<<20))
+	require.Less(t, leaktest.HeapInUse()-before, int64(2<<20))
 	runtime.KeepAlive(s)
 }
 
@@ -69,7 +62,7 @@ func TestFinishedToolCallsAreForgottenFirst(t *testing.T) {
 // What waits for the user's answer is bounded, also if it comes in many pieces.
 func TestHeldPiecesAreBounded(t *testing.T) {
 	s := newScreen(io.Discard, &strings.Builder{}, false, func(err error) { t.Error(err) })
-	before := heap()
+	before := leaktest.HeapInUse()
 	s.hold()
 	for i := range 1 << 18 {
 		s.print("> ", "x")
@@ -77,7 +70,7 @@ func TestHeldPiecesAreBounded(t *testing.T) {
 			s.printError("")
 		}
 	}
-	require.Less(t, heap()-before, int64(3<<20))
+	require.Less(t, leaktest.HeapInUse()-before, int64(3<<20))
 	s.resume()
 }
 

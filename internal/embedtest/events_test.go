@@ -23,6 +23,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/tracecontext"
 )
@@ -179,7 +180,7 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	<-called
-	before := heapInUse()
+	before := leaktest.HeapInUse()
 	denied := 0
 	for range longtest.Times(200, 1000) {
 		_, err = m.Create(t.Context(), hosttest.ChildRequest("print", strings.Repeat("x", 1<<20)), nil)
@@ -189,7 +190,7 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 	}
 	overQuota(t, err, "event_bytes", 64<<20)
 	require.InDelta(t, 64, denied, 1)
-	require.Less(t, heapInUse()-before, int64(160<<20))
+	require.Less(t, leaktest.HeapInUse()-before, int64(160<<20))
 }
 
 // The output of released terminals, kept by StartEvents that wait for the hook, is limited like the output of
@@ -211,13 +212,6 @@ func TestEventsAreBoundedInOutput(t *testing.T) {
 		}
 	}
 	overQuota(t, err, "reserved_bytes", 10<<20)
-}
-
-func heapInUse() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }
 
 // A command whose create was cancelled after the start has one end, which is its real end.

@@ -51,6 +51,14 @@ func Start(t testing.TB, cmd *exec.Cmd) {
 	})
 }
 
+// HeapInUse returns the bytes of the heap that are in use after a collection of garbage.
+func HeapInUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
 // Goroutines returns the stacks of goroutines that run code of the library.
 func Goroutines() []string {
 	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/agentproc|/audit|/internal/\w+)?\.`)

@@ -52,6 +52,18 @@ func NewAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *Agen
 	return &Agent{h, t, agentterm.New(h, &options), m}
 }
 
+// Answer returns an Options.Cancel that waits for its result.
+func Answer(answers <-chan error) func(context.Context, acpterm.TerminalRequest) error {
+	return func(ctx context.Context, _ acpterm.TerminalRequest) error {
+		select {
+		case err := <-answers:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Update sends some members of a session's terminal, and returns the terminal.
 func (a *Agent) Update(session acpterm.SessionID, id acpterm.TerminalID, more members) *acpterm.Terminal {
 	a.t.Helper()

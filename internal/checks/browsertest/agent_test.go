@@ -97,16 +97,7 @@ func testReplaced(t *testing.T, b visitor) {
 func testAgentStop(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{Cancel: func(
-		ctx context.Context, _ acpterm.TerminalRequest,
-	) error {
-		select {
-		case err := <-answers:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}})
+	a := viewtest.NewAgent(t, v.Manager, agentterm.Options{Cancel: viewtest.Answer(answers)})
 	terminal := a.Update("s", "t1", members{"command": "npm test"})
 	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'running'`)

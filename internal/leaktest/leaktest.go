@@ -41,7 +41,7 @@ func Watch(t testing.TB, end func() error) (mark string) {
 	return mark
 }
 
-// Start starts a process. The end of a test that has failed terminates it.
+// Start starts a process. The end of a failed test terminates it.
 func Start(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	require.NoError(t, cmd.Start())
@@ -51,7 +51,7 @@ func Start(t testing.TB, cmd *exec.Cmd) {
 	})
 }
 
-// HeapInUse returns the bytes of the heap that are in use after a collection of garbage.
+// HeapInUse returns the bytes of the heap in use after a garbage collection.
 func HeapInUse() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -82,7 +82,7 @@ func (t *Tree) remains(s *scan) (left []int, doubt error) {
 }
 
 // Gone reports whether it is certain that no process of the tree runs. With Spec.KeepDetached, it makes no process a
-// member for later: one that is about to close the output would be ended then, although it has detached itself.
+// member for later: a detached one, about to close the output, would be terminated then.
 func (t *Tree) Gone() (gone bool) {
 	if !t.exitSeen() {
 		return false

@@ -65,11 +65,13 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	creating, cancelCreate := context.WithTimeout(ctx, 20*time.Second)
 	defer cancelCreate()
 	begun := time.Now()
+	helper.mu.RLock()
 	term, err := s.m.Create(creating, t.command("sh", "-c", "echo $$; "+lines[i%len(lines)]), options)
 	if took := time.Since(begun); took > 40*time.Second {
 		r.fail("hung", 1, "Create took %v: %s", took, how)
 	}
 	if err != nil {
+		helper.mu.RUnlock()
 		r.ownKind("Create", how, err)
 		r.check(t, named, how+": create failed")
 		return false
@@ -77,6 +79,7 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	waiting, cancelWait := context.WithTimeout(ctx, 10*time.Second)
 	status, err := term.Wait(waiting)
 	cancelWait()
+	helper.mu.RUnlock()
 	switch {
 	case errors.Is(err, acpterm.ErrCancelled):
 		r.fail("hung", 1, "Wait after the command's exit: %s", how)
@@ -136,7 +139,9 @@ type helper struct {
 	cmd *exec.Cmd
 	to  *os.File
 
-	mu      sync.Mutex
+	// Commands that may start processes hold mu for reading: take sets the next number back, by too little to be seen
+	// as a wrap, and these processes would have lower numbers than the command.
+	mu      sync.RWMutex
 	from    *bufio.Reader
 	started []process
 }

@@ -24,8 +24,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quickly has a short grace period: stubborn children always use all of it.
-var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
+// quickly has a short grace period, because stubborn children use all of it. Killed ones may take long, beside a load.
+var quickly = []acpterm.EscalationStep{
+	{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}, {Signal: syscall.SIGKILL, Wait: time.Minute},
+}
 
 // This system keeps the promises of a Runner, too.
 func TestHereAsARunner(t *testing.T) {

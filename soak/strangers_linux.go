@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -91,14 +92,12 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	var pid int
 	fmt.Sscanf(term.Output().Output, "%d\n", &pid)
 	taken = pid > 0 && helper.take(pid)
-	ending := []func() error{
-		func() error { return s.m.Release(ctx, t.session, term.ID()) },
-		func() error {
-			return errors.Join(term.Kill(ctx), s.m.Release(ctx, t.session, term.ID()))
-		},
-	}
 	begun = time.Now()
-	err = ending[rnd.IntN(2)]()
+	var killed error
+	if rnd.IntN(2) == 0 {
+		killed = term.Kill(ctx)
+	}
+	err = errors.Join(killed, s.m.Release(ctx, t.session, term.ID()))
 	r.most("ms for the slowest end", time.Since(begun).Milliseconds())
 	r.ended(t, named, how, err)
 	for _, p := range helper.gone() {
@@ -137,7 +136,7 @@ func (r *run) ownKind(op, how string, err error) {
 // helper is a process that starts other processes with requested numbers. It may be used concurrently.
 type helper struct {
 	cmd *exec.Cmd
-	to  *os.File
+	to  io.WriteCloser
 
 	// Commands that may start processes hold mu for reading: take sets the next number back, by too little to be seen
 	// as a wrap, and these processes would have lower numbers than the command.
@@ -147,15 +146,11 @@ type helper struct {
 }
 
 func startStrangers() (*helper, error) {
-	theirs, to, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.Close()
 	cmd := exec.Command(executable(), "children", "strangers")
-	cmd.Stdin, cmd.Stderr = theirs, os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	cmd.Stderr = os.Stderr
+	to, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
 		return nil, err
 	}
 	return &helper{cmd: cmd, to: to, from: bufio.NewReader(out)}, cmd.Start()
@@ -237,11 +232,8 @@ func strangersChild([]string) {
 			p.Kill()
 			p.Wait()
 		}
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", max(got.pid, 1)))
-		if got.pid == 0 {
-			line = []byte("none\n")
-		}
-		fmt.Print(strings.TrimRight(string(line), "\n") + "\n")
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", got.pid)) // empty if there is none
+		fmt.Println(strings.TrimSpace(string(line)))
 	}
 	for _, p := range all {
 		p.Kill()

@@ -306,7 +306,7 @@ func kindOf(err error) acpterm.Kind {
 // asking returns a Manager that asks with SIGTERM, and waits that long before it uses force.
 func (s *runnerTest) asking(wait time.Duration) *acpterm.Manager {
 	s.Helper()
-	steps := []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}}
+	steps := []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}, {Signal: syscall.SIGKILL, Wait: s.patience}}
 	return s.manager(acpterm.Options{Commands: acpterm.CommandOptions{Escalation: steps}})
 }
 

@@ -306,8 +306,8 @@ func kindOf(err error) acpterm.Kind {
 // asking returns a Manager that asks with SIGTERM, and waits that long before it uses force.
 func (s *runnerTest) asking(wait time.Duration) *acpterm.Manager {
 	s.Helper()
-	steps := []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}, {Signal: syscall.SIGKILL, Wait: s.patience}}
-	return s.manager(acpterm.Options{Commands: acpterm.CommandOptions{Escalation: steps}})
+	both := []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}, {Signal: syscall.SIGKILL, Wait: s.patience}}
+	return s.manager(acpterm.Options{Commands: acpterm.CommandOptions{Escalation: both}})
 }
 
 // soon is a grace period for processes that use all of it.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
 
@@ -24,10 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quickly has a short grace period, because stubborn children use all of it. Killed ones may take long, beside a load.
-var quickly = []acpterm.EscalationStep{
-	{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}, {Signal: syscall.SIGKILL, Wait: time.Minute},
-}
+var quickly = terminaltest.Quickly
 
 // This system keeps the promises of a Runner, too.
 func TestHereAsARunner(t *testing.T) {

@@ -59,7 +59,7 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 	for _, child := range p.Nasty {
 		for _, how := range []string{"kill", "release"} {
 			t.Run(child+"/"+how, func(t *testing.T) {
-				m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
+				m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: Quickly}})
 				term := Create(t, m, p.Child(child))
 				tree := p.SaidOrRuns(t, term)
 				if how == "kill" {
@@ -76,7 +76,7 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 		}
 		t.Run(child+"/at once", func(t *testing.T) { // at any point of its execution
 			m := p.NewManager(t, &acpterm.Options{
-				Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
+				Commands: acpterm.CommandOptions{Escalation: Quickly[1:]},
 			})
 			for range 5 {
 				require.NoError(t, Create(t, m, p.Child(child)).Kill(t.Context()))
@@ -176,7 +176,7 @@ func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
 
 // Law 2: 500 commands write 64 KiB and exit immediately, while their child holds the pipe. No byte is lost.
 func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: Quickly[1:]}})
 	for range longtest.Times(15, 50) { // the soak does thousands
 		term := Finish(t, m, p.Child("burst"))
 		require.Len(t, term.Output().Output, 64<<10)
@@ -236,8 +236,10 @@ func TestAddRootFollowsLinks(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// quickly has a short grace period: stubborn children always use all of it.
-var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
+// Quickly has a short grace period, because stubborn children use all of it. Killed ones may take long, beside a load.
+var Quickly = []acpterm.EscalationStep{
+	{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}, {Signal: syscall.SIGKILL, Wait: time.Minute},
+}
 
 // startTime returns the start time of a process, or "" if it does not exist or is a zombie.
 func (p Place) startTime(pid int) string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -99,7 +100,7 @@ func TestFollowIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				other := must(acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": script}}))
+				other := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": script}}))
 				term := create(t, other, "x")
 				r := &failureRecorder{TB: t}
 				acptermtest.NewManager(r, &acpterm.Options{Runner: acptermtest.Commands{}})
@@ -125,7 +126,7 @@ func TestFollowIsLeft(t *testing.T) {
 func TestOtherGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}}
-		other := must(acpterm.NewManager(&o))
+		other := hosttest.Must(acpterm.NewManager(&o))
 		create(t, other, "x")
 		r := &failureRecorder{TB: t}
 		create(t, acptermtest.NewManager(r, &o), "x")
@@ -189,12 +190,4 @@ func needsProc(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("NewManager checks processes and files on Linux only")
 	}
-}
-
-// must returns value. It panics if err is not nil.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
@@ -84,7 +85,7 @@ type hosted struct {
 
 // runHost runs as a host. It writes its terminals in a line of JSON, and runs until it is killed.
 func runHost(dir, cgroup string, lines []string) {
-	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup}))
 	var all []hosted
 	for _, line := range lines {
 		_, terminal := createReady(m, line)
@@ -97,7 +98,7 @@ func runHost(dir, cgroup string, lines []string) {
 // createReady starts a line and returns when it is ready.
 func createReady(m *acpterm.Manager, line string) (*acpterm.Terminal, hosted) {
 	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}}
-	term := must(m.Create(context.Background(), request, nil))
+	term := hosttest.Must(m.Create(context.Background(), request, nil))
 	terminal := hosted{ID: term.ID()}
 	for _, word := range strings.Fields(strings.TrimSuffix(readUntil(term, "ready\n"), "ready\n")) {
 		terminal.Tree = append(terminal.Tree, identify(word))
@@ -483,12 +484,4 @@ func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 	require.Zero(t, self.Session)
 	dir := t.TempDir()
 	requireRefusal(t, dir, writeRecord(t, dir, object{"boot": bootID(t)}))
-}
-
-// must returns value, or panics if err is not nil.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/journal"
 )
 
@@ -27,7 +28,7 @@ const obstinate = `trap "" TERM; sleep 300 & trap "echo asked" TERM; echo $! rea
 func runReleasingHost(dir string, lines []string) {
 	var all []hosted
 	for i, line := range lines {
-		m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Commands: acpterm.CommandOptions{
+		m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Commands: acpterm.CommandOptions{
 			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}},
 		}}))
 		term, terminal := createReady(m, line)

@@ -69,13 +69,22 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 
 // firstInstruction returns a program whose first instructions ask how many files it may open, and write the answer.
 func firstInstruction(t *testing.T) string {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the program is for amd64")
+	var machine uint16
+	var code string
+	switch runtime.GOARCH {
+	case "amd64":
+		machine, code = 62, "\x48\x83\xec\x10"+ // sub rsp, 16
+			"\x31\xff\xbe\x07\x00\x00\x00\x31\xd2\x49\x89\xe2\xb8\x2e\x01\x00\x00\x0f\x05"+ // prlimit64(0, RLIMIT_NOFILE, 0, rsp)
+			"\xbf\x01\x00\x00\x00\x48\x89\xe6\xba\x10\x00\x00\x00\xb8\x01\x00\x00\x00\x0f\x05"+ // write(1, rsp, 16)
+			"\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05" // exit(0)
+	case "arm64":
+		machine, code = 183, "\xff\x43\x00\xd1\x00\x00\x80\xd2\xe1\x00\x80\xd2\x02\x00\x80\xd2"+ // the same
+			"\xe3\x03\x00\x91\xa8\x20\x80\xd2\x01\x00\x00\xd4"+
+			"\x20\x00\x80\xd2\xe1\x03\x00\x91\x02\x02\x80\xd2\x08\x08\x80\xd2\x01\x00\x00\xd4"+
+			"\x00\x00\x80\xd2\xa8\x0b\x80\xd2\x01\x00\x00\xd4"
+	default:
+		t.Skip("the program is for amd64 and arm64")
 	}
-	code := []byte("\x48\x83\xec\x10" + // sub rsp, 16
-		"\x31\xff\xbe\x07\x00\x00\x00\x31\xd2\x49\x89\xe2\xb8\x2e\x01\x00\x00\x0f\x05" + // prlimit64(0, RLIMIT_NOFILE, 0, rsp)
-		"\xbf\x01\x00\x00\x00\x48\x89\xe6\xba\x10\x00\x00\x00\xb8\x01\x00\x00\x00\x0f\x05" + // write(1, rsp, 16)
-		"\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05") // exit(0)
 	const base, headers = 0x400000, 64 + 56
 	var file bytes.Buffer
 	write := func(fields ...any) {
@@ -83,10 +92,10 @@ func firstInstruction(t *testing.T) string {
 			require.NoError(t, binary.Write(&file, binary.LittleEndian, field))
 		}
 	}
-	write([]byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00"), uint16(2), uint16(62), uint32(1),
+	write([]byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00"), uint16(2), machine, uint32(1),
 		uint64(base+headers), uint64(64), uint64(0), uint32(0), uint16(64), uint16(56), uint16(1), uint16(64), uint16(0), uint16(0))
 	write(uint32(1), uint32(5), uint64(0), uint64(base), uint64(base), uint64(headers+len(code)), uint64(headers+len(code)), uint64(4096))
-	write(code)
+	write([]byte(code))
 	path := filepath.Join(t.TempDir(), "first-instruction")
 	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o755))
 	return path

@@ -349,7 +349,8 @@ func runStubborn(t *testing.T, s *mcp.ClientSession) {
 	t.Helper()
 	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
 	require.True(t, ok, text)
-	text, _ = call(t, s, "wait", object{"id": text[1:strings.Index(text, " ")], "until": "up"})
+	id := regexp.MustCompile(`term_\w+`).FindString(text) // there may be output before it
+	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
 	require.Contains(t, text, "matched: up")
 }
 

@@ -35,7 +35,7 @@ func TestExitingProcessesAreShown(t *testing.T) {
 
 	require.Equal(t, http.StatusAccepted, v.stop(keyOf(terminal)))
 	row := s.row(func(r tableRow) bool { return r.Ended != 0 && !r.Stopping })
-	require.Equal(t, why, row.StopError)
+	require.Contains(t, row.StopError, why) // beside a load, maybe with another process that is in execve
 	require.True(t, row.CanStop)
 	require.Empty(t, row.Survivors)
 

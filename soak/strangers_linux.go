@@ -232,7 +232,7 @@ func strangersChild([]string) {
 			p.Kill()
 			p.Wait()
 		}
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", got.pid)) // empty if there is none
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", got.pid)) // empty without a process
 		fmt.Println(strings.TrimSpace(string(line)))
 	}
 	for _, p := range all {

@@ -28,7 +28,10 @@ func hostOfFailures([]string) {
 		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	})}))
 	say := func(subject string, req acpterm.CreateTerminalRequest) {
-		_, err := m.Create(context.Background(), req, nil)
+		term, err := m.Create(context.Background(), req, nil)
+		if err == nil { // its processes are counted below
+			_, err = term.Wait(context.Background())
+		}
 		var e acpterm.Error
 		if found, ok := errors.AsType[*acpterm.Error](err); ok {
 			e = *found

@@ -31,6 +31,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/internal/viewtest"
@@ -40,9 +41,14 @@ import (
 // timeout bounds waits for a page. Only a failing test takes that long.
 const timeout = time.Minute
 
-// findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it.
+// findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it. Its shell
+// without windows needs a third less of the processors, and has the same engine. .ci/long prefers the whole browser.
 func findChromium(t testing.TB) string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+	names := []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"}
+	if longtest.Is() {
+		names = append(names[1:], names[0])
+	}
+	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

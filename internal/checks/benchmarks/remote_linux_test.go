@@ -75,7 +75,7 @@ func BenchmarkRemoteFirehose(b *testing.B) {
 		line func(*testing.B) []string
 	}{{"pipes", plainPipes}, {"ssh", openSSH}} {
 		b.Run(far.name, func(b *testing.B) {
-			const size = 1 << 30
+			const size = 1 << 28
 			line := far.line(b)
 			file := filepath.Join(b.TempDir(), "zeros")
 			require.NoError(b, os.WriteFile(file, nil, 0o644))

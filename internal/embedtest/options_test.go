@@ -18,10 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )

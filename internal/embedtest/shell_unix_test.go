@@ -7,9 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )

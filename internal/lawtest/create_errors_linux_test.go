@@ -10,9 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )

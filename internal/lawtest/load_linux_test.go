@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )

@@ -14,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 )

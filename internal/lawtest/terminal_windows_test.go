@@ -17,10 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/acpterm/acpterm/usershell"

@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 )

@@ -10,9 +10,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/stretchr/testify/require"
 )
 

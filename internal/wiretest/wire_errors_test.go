@@ -14,10 +14,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/acpterm/acpterm/internal/hosttest"
-
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/stretchr/testify/require"
 )
 

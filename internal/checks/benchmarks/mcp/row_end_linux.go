@@ -33,7 +33,8 @@ func backgroundChild(c *cellOf) (string, error) {
 		return "", err
 	}
 	text := round(took)
-	if c.left() == 0 {
+	// While the child loads its program it has no variables, and so no mark.
+	if _, runs := c.until(2*time.Second, func(n int) bool { return n > 0 }); !runs {
 		text += ", when the child ends"
 	}
 	if !strings.Contains(a.text, "finished") {

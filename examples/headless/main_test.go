@@ -80,8 +80,14 @@ func playAgent() {
 		if err := json.Unmarshal(*req.Params, &prompt); err != nil {
 			return nil, err
 		}
+		args := strings.Fields(prompt.Prompt[0].Text)
 		r, err := agent.NewClient(conn, caps, nil).Run(ctx, acpterm.CreateTerminalRequest{
-			SessionID: prompt.SessionID, Command: self(), Args: strings.Fields(prompt.Prompt[0].Text)}, agent.RunOptions{})
+			SessionID: prompt.SessionID, Command: self(), Args: args,
+		}, agent.RunOptions{Created: func(*agent.Terminal) {
+			if file := args[len(args)-1]; filepath.IsAbs(file) {
+				os.WriteFile(file+".created", nil, 0o600)
+			}
+		}})
 		if err != nil {
 			return nil, err
 		}

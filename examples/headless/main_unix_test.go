@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startHost starts a host in whose job a command stays, and returns when that runs, with its number.
+// startHost starts a host in whose job a command stays, and returns when that runs and the agent knows it, with its
+// number. A command that is still being created is killed at once.
 func startHost(t *testing.T, c config, command string) (host *exec.Cmd, out *bytes.Buffer, pid int) {
 	file := filepath.Join(t.TempDir(), "pid")
 	out = new(bytes.Buffer)
@@ -34,7 +35,8 @@ func startHost(t *testing.T, c config, command string) (host *exec.Cmd, out *byt
 	require.Eventually(t, func() bool {
 		data, _ := os.ReadFile(file)
 		pid, _ = strconv.Atoi(string(data))
-		return pid > 0
+		_, err := os.Stat(file + ".created")
+		return pid > 0 && err == nil
 	}, time.Minute, time.Millisecond)
 	return host, out, pid
 }

@@ -132,6 +132,7 @@ var environ = func() []string {
 func (f *far) runner(t *testing.T, transport remote.Transport, dir string) *remote.Runner {
 	runner, err := remote.NewRunner(remote.Options{
 		Transport: transport, Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: dir,
+		ConnectTimeout: 10 * time.Minute, // on an emulated processor, logins at the same time take longer than a minute
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {

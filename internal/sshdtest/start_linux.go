@@ -126,6 +126,7 @@ UseDNS no
 UsePAM no
 PermitUserRC no
 MaxStartups 100
+LoginGraceTime 0
 `
 	if s.OtherUser == "" { // the list of accounts is the system's
 		text += "SetEnv HOME=" + s.home() + "\n"

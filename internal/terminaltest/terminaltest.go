@@ -13,6 +13,7 @@ package terminaltest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -132,10 +133,23 @@ func (p Place) mkdirAll(name string, mode os.FileMode) error {
 
 func (p Place) symlink(to, name string) error { return p.made(name, os.Symlink(to, p.path(name))) }
 
-// real returns a path of the place with symbolic links resolved. A link in it must not be absolute if Root is set.
+// real returns a path of the place with symbolic links resolved. A link in it must not be absolute if Root is set. Root
+// may be /proc/PID/root, which filepath.EvalSymlinks would leave for the local root.
 func (p Place) real(name string) (string, error) {
-	real, err := filepath.EvalSymlinks(p.path(name))
-	return strings.TrimPrefix(real, p.Root), err
+	if p.Root == "" {
+		return filepath.EvalSymlinks(name)
+	}
+	real := "/"
+	for parts := strings.Split(name, "/"); len(parts) > 0; {
+		next := filepath.Join(real, parts[0])
+		parts = parts[1:]
+		if to, err := os.Readlink(p.path(next)); err == nil { // relative
+			parts = append(strings.Split(to, "/"), parts...)
+		} else if real = next; !errors.Is(err, syscall.EINVAL) { // not even a file
+			return "", err
+		}
+	}
+	return real, nil
 }
 
 func (p Place) remove(name string) error { return os.Remove(p.path(name)) }

@@ -84,9 +84,7 @@ func playAgent() {
 		r, err := agent.NewClient(conn, caps, nil).Run(ctx, acpterm.CreateTerminalRequest{
 			SessionID: prompt.SessionID, Command: self(), Args: args,
 		}, agent.RunOptions{Created: func(*agent.Terminal) {
-			if file := args[len(args)-1]; filepath.IsAbs(file) {
-				os.WriteFile(file+".created", nil, 0o600)
-			}
+			os.WriteFile(args[len(args)-1]+".created", nil, 0o600)
 		}})
 		if err != nil {
 			return nil, err

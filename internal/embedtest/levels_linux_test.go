@@ -161,9 +161,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 		},
 		"FollowBytes": {
 			values: four(func(i int) acpterm.CommandOptions {
-				return acpterm.CommandOptions{
-					FollowBytes: int64(101 + i),
-				}
+				return acpterm.CommandOptions{FollowBytes: int64(101 + i)}
 			}),
 			late: true,
 			request: func() acpterm.CreateTerminalRequest {

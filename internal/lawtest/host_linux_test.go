@@ -55,9 +55,7 @@ func hostThatReaps(args []string) {
 	}
 	var log bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
-		Commands: acpterm.CommandOptions{Escalation: quickly},
-	}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}}))
 	switch how {
 	case "ignore":
 		signal.Ignore(syscall.SIGCHLD)

@@ -118,9 +118,7 @@ func requirePlain(t *testing.T, text string, limit int) {
 // A poll shows the current contents of the terminal, and the answer with an exit status shows all of it.
 func TestWirePollsOfAPTY(t *testing.T) {
 	dir := t.TempDir()
-	m := hosttest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)},
-	})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)}})
 	agent := hosttest.Connect(t, m, nil)
 	id := agent.Create("pieces", filepath.Join(dir, "go"),
 		`"first \x1b[31mred\x1b[m\n"`, `"  0 %"`, `"\r100 %"`, `"\r\x1b[Kdone\n"`)

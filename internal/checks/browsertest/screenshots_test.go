@@ -70,9 +70,7 @@ func screenshots(t *testing.T) string {
 func TestScreenshots(t *testing.T) {
 	to := screenshots(t)
 	dir, bin := makeShop(t)
-	m := acptermtest.NewManager(t, &acpterm.Options{
-		Policy: denyRemovals, Commands: acpterm.CommandOptions{Dir: dir},
-	})
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: denyRemovals, Commands: acpterm.CommandOptions{Dir: dir}})
 	v := serve(t, m, &view.Options{Input: true, AllowStop: true})
 	start := func(pty *acpterm.PTYOptions, session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{

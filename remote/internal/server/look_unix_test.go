@@ -18,9 +18,7 @@ func writeProgram(t *testing.T, path, text string) {
 }
 
 func command(dir, path string, args ...string) *frame.Command {
-	return &frame.Command{
-		Args: frame.Texts(args), Dir: frame.Bytes(dir), Env: frame.Texts([]string{"PATH=" + path}),
-	}
+	return &frame.Command{Args: frame.Texts(args), Dir: frame.Bytes(dir), Env: frame.Texts([]string{"PATH=" + path})}
 }
 
 // Unusable requests get the errors of acpterm.

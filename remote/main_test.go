@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"io"
@@ -43,10 +44,12 @@ func (f openFunc) Open(ctx context.Context) (io.ReadWriteCloser, error) { return
 // open is the number of running tests that have called leaveNothing.
 var open atomic.Int32
 
-// newRunner returns a Runner and closes it when the test ends. The test fails if anything of it is left then.
+// newRunner returns a Runner and closes it when the test ends. The test fails if anything of it is left then. By
+// default, a connection may take as long as on a slow machine.
 func newRunner(t testing.TB, options Options) *Runner {
 	t.Helper()
 	leaveNothing(t)
+	options.ConnectTimeout = cmp.Or(options.ConnectTimeout, 10*time.Minute)
 	r, err := NewRunner(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })

@@ -130,6 +130,8 @@ func TestContainerPausesAndEnds(t *testing.T) {
 	t.Parallel()
 	f := inContainer(t)
 	m := f.manager(t, remote.Command{Args: f.line})
+	steps := []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}} // however long the pause takes
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Escalation: steps}}))
 	term := f.create(t, m, "exec sleep 600")
 	killed := make(chan error, 1)
 	f.container.Pause(t, func() { go func() { killed <- term.Kill(t.Context()) }() })

@@ -289,6 +289,7 @@ func (r *agentRun) parentOfServer(t *testing.T) int {
 const backgroundServer = `package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/signal"

@@ -140,12 +140,12 @@ func (p Place) real(name string) (string, error) {
 		return filepath.EvalSymlinks(name)
 	}
 	real := "/"
-	for parts := strings.Split(name, "/"); len(parts) > 0; {
+	for parts := strings.Split(name[1:], "/"); len(parts) > 0; {
 		next := filepath.Join(real, parts[0])
 		parts = parts[1:]
-		if to, err := os.Readlink(p.path(next)); err == nil { // relative
+		if to, err := os.Readlink(p.path(next)); err == nil && next != "/" { // relative
 			parts = append(strings.Split(to, "/"), parts...)
-		} else if real = next; !errors.Is(err, syscall.EINVAL) { // not even a file
+		} else if real = next; err != nil && !errors.Is(err, syscall.EINVAL) { // not even a file
 			return "", err
 		}
 	}

@@ -56,7 +56,7 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	fell := counts && forks < before // the count could not be read, or the host was moved to another machine
 	wrapped := err != nil || last < i.last || i.forks == 0 || fell
 	if fell || counts && forks >= i.forks {
-		const reserved = 300 + 900 // RESERVED_PIDS in the kernel's kernel/pid.c, and IDs in use, are not assigned again
+		const reserved = 300 // RESERVED_PIDS in the kernel's kernel/pid.c are not assigned again, nor are those in use
 		wrapped = wrapped || forks-i.forks > (max(limit, reserved)-reserved)/4
 		i.counted, i.forks, i.few = now, forks, limit < 1<<15
 	}

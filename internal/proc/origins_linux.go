@@ -56,8 +56,7 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 	fell := counts && forks < before // the count could not be read, or the host was moved to another machine
 	wrapped := err != nil || last < i.last || i.forks == 0 || fell
 	if fell || counts && forks >= i.forks {
-		const reserved = 300 // RESERVED_PIDS in the kernel's kernel/pid.c are not assigned again, nor are those in use
-		wrapped = wrapped || forks-i.forks > (max(limit, reserved)-reserved)/4
+		wrapped = wrapped || forks-i.forks > enoughToWrap(limit)
 		i.counted, i.forks, i.few = now, forks, limit < 1<<15
 	}
 	if i.last = last; wrapped {
@@ -65,6 +64,12 @@ func (s *Supervisor) lookAtIDs() (last, wraps int) {
 		i.origins = nil
 	}
 	return last, i.wraps
+}
+
+// enoughToWrap returns a number of processes and threads that cannot use all IDs below limit.
+func enoughToWrap(limit uint64) uint64 {
+	const reserved = 300 // RESERVED_PIDS in the kernel's kernel/pid.c are not assigned again, nor are those in use
+	return (max(limit, reserved) - reserved) / 4
 }
 
 func (s *Supervisor) originOf(pid int) (from origin) {

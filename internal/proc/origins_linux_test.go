@@ -237,9 +237,7 @@ func TestUnknownIDs(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
 	}
-	const zero = "/proc/sys/kernel/panic" // also in /proc, and its contents end in 0
-	require.NoError(t, unix.Mount(zero, "/proc/loadavg", "", unix.MS_BIND, ""))
-	defer unix.Unmount("/proc/loadavg", 0)
+	hideLastPID(t)
 	s := newSupervisor(t)
 	for range 3 {
 		tree := start(t, s, line("sleep 300 >&- 2>&- & echo $!"))
@@ -248,6 +246,13 @@ func TestUnknownIDs(t *testing.T) {
 		tree.end()
 		require.False(t, runs(pid))
 	}
+}
+
+func hideLastPID(t *testing.T) {
+	t.Helper()
+	const zero = "/proc/sys/fs/dentry-state" // also in /proc, and its contents end in 0
+	require.NoError(t, unix.Mount(zero, "/proc/loadavg", "", unix.MS_BIND, ""))
+	t.Cleanup(func() { unix.Unmount("/proc/loadavg", 0) })
 }
 
 // While the system does not answer a question about all processes, nothing else waits.

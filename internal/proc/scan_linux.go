@@ -116,7 +116,7 @@ func (s *scanner) run() {
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
 		t.trace.looks("all processes: the leader is reaped, or process IDs may have wrapped around")
-		s.examineAll(0, math.MaxInt)
+		s.complete = s.examineAllAndNewer()
 	}
 	s.addRelatives()
 }
@@ -149,6 +149,31 @@ func (s *scanner) examineSince(first, last int) (complete bool) {
 		first, last = last+1, next
 	}
 	return true
+}
+
+// examineAllAndNewer examines all processes, and then those begun since, like examineSince, although IDs wrap around:
+// they are assigned in a circle, so the IDs assigned since then are known until one may have been assigned twice.
+func (s *scanner) examineAllAndNewer() (complete bool) {
+	table := &s.tree.sup.table
+	last, err := table.LastPID()
+	forks, limit := procfs.Forks(), procfs.Limit()
+	s.examineAll(0, math.MaxInt)
+	for s.missed = true; s.missed && s.empty(); {
+		next, nextErr := table.LastPID()
+		if err != nil || nextErr != nil || last == 0 || forks == 0 || procfs.Forks()-forks >= enoughToWrap(limit) {
+			return false
+		}
+		count := (next - last + int(limit)) % int(limit)
+		if s.missed = false; count > fewNumbers {
+			return false
+		}
+		for range count {
+			if last = (last + 1) % int(limit); last != s.session {
+				s.examine(last)
+			}
+		}
+	}
+	return s.empty()
 }
 
 // fewNumbers is the number of IDs below which each is checked. That takes as long as listing some 700 processes.

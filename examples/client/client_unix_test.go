@@ -43,7 +43,8 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		require.NoError(t, u.client.Process.Signal(signal))
 		u.await(`^\* The agent:`)
-		require.Error(t, u.client.Wait())
+		err := u.client.Wait()
+		require.True(t, err != nil || signal == os.Interrupt) // between turns, an interrupt is not an error
 		require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 	}
 }

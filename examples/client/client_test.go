@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
@@ -32,18 +32,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	racetest.Restart()
-	dir, err := os.MkdirTemp("", "acpterm-client-test")
-	if err == nil {
-		agent = filepath.Join(dir, "agent")
-		err = exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../agent").Run()
-	}
-	if err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	racetest.MainWith(m, "../agent", &agent)
 }
 
 // user is the user of a client.
@@ -65,11 +54,7 @@ func start(t *testing.T, agent ...string) *user {
 	output, err := u.client.StdoutPipe()
 	require.NoError(t, err)
 	u.lines = bufio.NewScanner(output)
-	require.NoError(t, u.client.Start())
-	t.Cleanup(func() { // if the test has failed
-		u.client.Process.Kill()
-		u.client.Wait()
-	})
+	leaktest.Start(t, u.client)
 	return u
 }
 

@@ -9,8 +9,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -46,18 +44,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	racetest.Restart()
-	dir, err := os.MkdirTemp("", "acpterm-editor-test")
-	if err == nil {
-		agent = filepath.Join(dir, "agent")
-		err = exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../agent").Run()
-	}
-	if err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	racetest.MainWith(m, "../agent", &agent)
 }
 
 // screen is the editor's terminal.

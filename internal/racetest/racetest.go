@@ -5,6 +5,8 @@ package racetest
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -13,6 +15,22 @@ import (
 func Main(m *testing.M) {
 	Restart()
 	os.Exit(m.Run())
+}
+
+// MainWith is Main for tests that need the program of another package. It builds the program and sets path.
+func MainWith(m *testing.M, program string, path *string) {
+	Restart()
+	dir, err := os.MkdirTemp("", "acpterm-test")
+	if err == nil {
+		*path = filepath.Join(dir, filepath.Base(program))
+		err = exec.Command("go", "build", "-o", dir+string(filepath.Separator), program).Run()
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // This setting disables the sleep. The race detector reads it when a process starts.

@@ -103,8 +103,7 @@ func naiveKill(cmd *exec.Cmd) error {
 func TestNaiveKill(t *testing.T) {
 	const line = "sleep 300 >/dev/null & echo $!; wait"
 	cmd := exec.Command("sh", "-c", line)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	stdout := hosttest.Must(cmd.StdoutPipe())
 	require.NoError(t, cmd.Start())
 	child := make([]byte, 20)
 	n, err := stdout.Read(child)

@@ -160,10 +160,8 @@ func TestProcessIsLeft(t *testing.T) {
 	require.NoError(t, m.Close())
 	left := exec.Command(self(t), "read")
 	left.Env = term.Command().Env
-	stdin, err := left.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := left.StdoutPipe()
-	require.NoError(t, err)
+	stdin := hosttest.Must(left.StdinPipe())
+	stdout := hosttest.Must(left.StdoutPipe())
 	require.NoError(t, left.Start())
 	stdout.Read(make([]byte, 1)) // it has started
 	failures := r.end()

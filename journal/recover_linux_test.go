@@ -386,8 +386,7 @@ func startStranger(t *testing.T, env ...string) []procfs.ID {
 	stranger := exec.Command("sh", "-c", stubborn)
 	stranger.Env = append(os.Environ(), env...)
 	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	stdout, err := stranger.StdoutPipe()
-	require.NoError(t, err)
+	stdout := hosttest.Must(stranger.StdoutPipe())
 	require.NoError(t, stranger.Start())
 	found := []procfs.ID{identify(strconv.Itoa(stranger.Process.Pid))}
 	t.Cleanup(func() {

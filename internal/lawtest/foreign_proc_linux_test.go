@@ -197,13 +197,11 @@ func TestAForeignProcWithTheSameNumber(t *testing.T) {
 		host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "foreign-parent")
 		host.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 		host.Stderr = os.Stderr
-		stdin, err := host.StdinPipe()
-		require.NoError(t, err)
-		stdout, err := host.StdoutPipe()
-		require.NoError(t, err)
+		stdin := hosttest.Must(host.StdinPipe())
+		stdout := hosttest.Must(host.StdoutPipe())
 		require.NoError(t, host.Start())
 		answers := bufio.NewReader(stdout)
-		_, err = answers.ReadString('\n') // its threads have numbers now
+		_, err := answers.ReadString('\n') // its threads have numbers now
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(lastPID, []byte("20000"), 0))
 		fmt.Fprintln(stdin)

@@ -234,10 +234,8 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 			host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "host-that-reaps", c.how, c.kernel)
 			host.Env = append(os.Environ(), mark)
 			host.Stderr = os.Stderr
-			stdin, err := host.StdinPipe()
-			require.NoError(t, err)
-			stdout, err := host.StdoutPipe()
-			require.NoError(t, err)
+			stdin := hosttest.Must(host.StdinPipe())
+			stdout := hosttest.Must(host.StdoutPipe())
 			require.NoError(t, host.Start())
 			ended := sync.OnceValue(host.Wait)
 			defer ended()

@@ -35,8 +35,7 @@ func underLoad(t testing.TB) {
 	}
 	for range 2 {
 		busy := exec.Command(hosttest.Executable(), hosttest.ChildMark, "busy")
-		stdin, err := busy.StdinPipe()
-		require.NoError(t, err)
+		stdin := hosttest.Must(busy.StdinPipe())
 		require.NoError(t, busy.Start())
 		t.Cleanup(func() {
 			stdin.Close()

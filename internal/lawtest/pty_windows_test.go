@@ -243,8 +243,7 @@ func TestPTYReleaseWhileItRuns(t *testing.T) {
 // The host is terminated. The system ends its commands, and their consoles end with the host.
 func TestTheHostsDeathEndsItsConsoles(t *testing.T) {
 	host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "pty-host")
-	output, err := host.StdoutPipe()
-	require.NoError(t, err)
+	output := hosttest.Must(host.StdoutPipe())
 	require.NoError(t, host.Start())
 	input := bufio.NewScanner(output)
 	for input.Scan() && !strings.Contains(input.Text(), "ready") {

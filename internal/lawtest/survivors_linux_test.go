@@ -233,10 +233,9 @@ func TestPossibleMembersAreNoSurvivors(t *testing.T) {
 func startDaemon(t *testing.T) (pid int) {
 	line := append([]string{"-c", `(setsid /usr/bin/env -i "$0" "$@" &)`}, hosttest.ChildArgs("headless")...)
 	shell := exec.Command("/bin/sh", line...)
-	stdout, err := shell.StdoutPipe()
-	require.NoError(t, err)
+	stdout := hosttest.Must(shell.StdoutPipe())
 	require.NoError(t, shell.Start())
-	_, err = fmt.Fscan(stdout, &pid)
+	_, err := fmt.Fscan(stdout, &pid)
 	require.NoError(t, err)
 	require.NoError(t, shell.Wait())
 	t.Cleanup(func() { unix.Kill(pid, unix.SIGKILL) })

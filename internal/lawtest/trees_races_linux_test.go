@@ -171,14 +171,13 @@ func startStranger(t *testing.T) (pid int) {
 	line := append([]string{"-c", `/usr/bin/env -i "$0" "$@" & wait`}, hosttest.ChildArgs("headless")...)
 	shell := exec.Command("/bin/sh", line...)
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	stdout, err := shell.StdoutPipe()
-	require.NoError(t, err)
+	stdout := hosttest.Must(shell.StdoutPipe())
 	require.NoError(t, shell.Start())
 	t.Cleanup(func() {
 		unix.Kill(-shell.Process.Pid, unix.SIGKILL)
 		shell.Wait()
 	})
-	_, err = fmt.Fscan(stdout, &pid)
+	_, err := fmt.Fscan(stdout, &pid)
 	require.NoError(t, err)
 	awaitHeadless(t, pid)
 	return pid
@@ -246,10 +245,9 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		mark := fmt.Sprintf("%s=killed-%d-%d", leaktest.Variable, os.Getpid(), i)
 		host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "tree-host", dir, script)
 		host.Env = append(os.Environ(), mark)
-		stdout, err := host.StdoutPipe()
-		require.NoError(t, err)
+		stdout := hosttest.Must(host.StdoutPipe())
 		require.NoError(t, host.Start())
-		_, err = bufio.NewReader(stdout).ReadString('\n')
+		_, err := bufio.NewReader(stdout).ReadString('\n')
 		require.NoError(t, err)
 		time.Sleep(time.Duration(i%15) * 20 * time.Millisecond) // any moment will do
 		require.NoError(t, host.Process.Kill())

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -175,17 +174,8 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 			holder := fmt.Sprintf("sh -c 'exec 3>/proc/%s/fd/1; echo holds; cat'; exit", marked(term.ID())[0])
 			other := exec.Command("sh", "-c", holder)
 			other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			input, err := other.StdinPipe()
-			require.NoError(t, err)
-			output, err := other.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, other.Start())
+			input, output := leaktest.StartPiped(t, other)
 			lines := bufio.NewReader(output)
-			t.Cleanup(func() {
-				input.Close()
-				io.Copy(io.Discard, lines)
-				other.Wait()
-			})
 			answer := func() string {
 				line, err := lines.ReadString('\n')
 				require.NoError(t, err, "the process outside has ended")
@@ -194,7 +184,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 			require.Equal(t, "holds\n", answer())
 			require.NoError(t, end(m, term))
 			require.Empty(t, marked(term.ID()))
-			_, err = fmt.Fprintln(input, "running")
+			_, err := fmt.Fprintln(input, "running")
 			require.NoError(t, err)
 			require.Equal(t, "running\n", answer())
 		})

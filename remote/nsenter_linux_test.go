@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/remote"
 )
 
@@ -27,14 +28,8 @@ func TestNsenter(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_HOST", "secret")
 	other := exec.Command("unshare", "-m", "-u", "-p", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
 		`hostname inside; mount -t tmpfs tmpfs "$0"; echo ready; exec cat`, dir)
-	in, err := other.StdinPipe()
-	require.NoError(t, err)
-	out, err := other.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, other.Start())
-	t.Cleanup(func() { other.Wait() })
-	t.Cleanup(func() { in.Close() })
-	_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+	_, out := leaktest.StartPiped(t, other)
+	_, err := io.ReadFull(out, make([]byte, len("ready\n")))
 	require.NoError(t, err)
 	number := strconv.Itoa(other.Process.Pid)
 	children, err := os.ReadFile(filepath.Join("/proc", number, "task", number, "children"))

@@ -284,12 +284,8 @@ func TestStandardOutputCarriesOnlyMCP(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"command":1}}}`,
 		`{"jsonrpc":"2.0","id":3,"method":"no/such"}`,
 	}, "\n") + "\n"
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	leaktest.Start(t, cmd)
-	_, err = io.WriteString(stdin, in)
+	stdin, stdout := leaktest.StartPiped(t, cmd)
+	_, err := io.WriteString(stdin, in)
 	require.NoError(t, err)
 	replies := json.NewDecoder(stdout)
 	for range 4 {
@@ -333,11 +329,7 @@ func startPiped(t *testing.T, messages io.Writer, arguments ...string) (*exec.Cm
 	t.Helper()
 	cmd := program(arguments...)
 	cmd.Stderr = messages
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	leaktest.Start(t, cmd)
+	stdin, stdout := leaktest.StartPiped(t, cmd)
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(
 		t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 	require.NoError(t, err)

@@ -48,13 +48,8 @@ type user struct {
 func start(t *testing.T, agent ...string) *user {
 	u := &user{T: t, client: exec.Command(os.Args[0], append([]string{"client"}, agent...)...)}
 	u.client.Stderr = os.Stderr
-	var err error
-	u.input, err = u.client.StdinPipe()
-	require.NoError(t, err)
-	output, err := u.client.StdoutPipe()
-	require.NoError(t, err)
-	u.lines = bufio.NewScanner(output)
-	leaktest.Start(t, u.client)
+	input, output := leaktest.StartPiped(t, u.client)
+	u.input, u.lines = input, bufio.NewScanner(output)
 	return u
 }
 

@@ -4,6 +4,7 @@ package leaktest
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -39,6 +40,17 @@ func Watch(t testing.TB, end func() error) (mark string) {
 			"descriptors are left")
 	})
 	return mark
+}
+
+// StartPiped is Start with pipes for the process's input and output.
+func StartPiped(t testing.TB, cmd *exec.Cmd) (stdin io.WriteCloser, stdout io.ReadCloser) {
+	t.Helper()
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err = cmd.StdoutPipe()
+	require.NoError(t, err)
+	Start(t, cmd)
+	return stdin, stdout
 }
 
 // Start starts a process. The end of a failed test terminates it.

@@ -32,12 +32,8 @@ func startProgram(t *testing.T, name string, args ...string) *program {
 	t.Helper()
 	p := &program{Cmd: exec.Command(name, args...), t: t}
 	p.Env = append(os.Environ(), testMark.Name+"="+testMark.Value)
-	output, err := p.StdoutPipe()
-	require.NoError(t, err)
-	p.output = bufio.NewReader(output)
-	p.input, err = p.StdinPipe()
-	require.NoError(t, err)
-	leaktest.Start(t, p.Cmd)
+	input, output := leaktest.StartPiped(t, p.Cmd)
+	p.input, p.output = input, bufio.NewReader(output)
 	return p
 }
 

@@ -73,17 +73,13 @@ func TestEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := helper()
-			in, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			leaktest.Start(t, cmd)
+			in, out := leaktest.StartPiped(t, cmd)
 			mark := fmt.Sprintf("main-test-%d-%d", os.Getpid(), cmd.Process.Pid)
 			frames := frame.NewReader(bufio.NewReader(out), frame.MaxHello)
 			var hello, started frame.Answer
-			_, err = frames.Read(&hello)
+			_, err := frames.Read(&hello)
 			require.NoError(t, err)
 			require.Equal(t, frame.Version, hello.Hello.Version)
 			line := "setsid sleep 300 & while :; do echo x; sleep 0.01; done"

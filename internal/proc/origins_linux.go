@@ -4,6 +4,7 @@ package proc
 // remembers the results for all scans.
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -97,6 +98,93 @@ func (s *Supervisor) setOrigin(pid int, from origin, wraps int) {
 		i.origins = append(i.origins, origin{})
 	}
 	i.origins[pid-i.first] = from
+}
+
+// examineSince examines the processes with IDs from first to last, and then those begun since, until a missed process
+// cannot have started any of them. IDs are assigned in order, so parents come first, and a missed process has ended.
+func (s *scanner) examineSince(first, last int) (complete bool) {
+	sup := s.tree.sup
+	for first <= last {
+		s.missed = false
+		for pid, examined := first, 0; pid <= last; pid++ {
+			if s.excludes(sup.originOf(pid)) {
+				s.tree.trace.leaves(pid, "descends from another program, or from another tree")
+				continue
+			}
+			if examined++; examined > fewNumbers {
+				s.missed = true
+				s.examineAll(pid, last)
+				break
+			}
+			s.examine(pid)
+		}
+		if !s.missed {
+			return true
+		}
+		next, wraps := sup.lookAtIDs()
+		if wraps != s.tree.wraps {
+			return false
+		}
+		first, last = last+1, next
+	}
+	return true
+}
+
+// examineAllAndNewer examines all processes, and then those begun since, like examineSince, although IDs wrap around:
+// they are assigned in a circle, so the IDs assigned since then are known until one may have been assigned twice.
+func (s *scanner) examineAllAndNewer() (complete bool) {
+	table := &s.tree.sup.table
+	last, err := table.LastPID()
+	forks, limit := procfs.Forks(), procfs.Limit()
+	s.examineAll(0, math.MaxInt)
+	for s.missed = true; s.missed && s.empty(); {
+		next, nextErr := table.LastPID()
+		if err != nil || nextErr != nil || last == 0 || forks == 0 || procfs.Forks()-forks >= enoughToWrap(limit) {
+			return false
+		}
+		count := (next - last + int(limit)) % int(limit)
+		if s.missed = false; count > fewNumbers {
+			return false
+		}
+		for range count {
+			if last = (last + 1) % int(limit); last != s.session {
+				s.examine(last)
+			}
+		}
+	}
+	return s.empty()
+}
+
+// fewNumbers is the number of IDs below which each is checked. That takes as long as listing some 700 processes.
+const fewNumbers = 4000
+
+// examineAll examines all processes with IDs from first to last.
+func (s *scanner) examineAll(first, last int) {
+	pids, err := s.tree.sup.table.PIDs()
+	if err != nil && last == math.MaxInt {
+		s.err = err
+		s.undecided = append(s.undecided, s.tree.pid)
+		return
+	}
+	for _, pid := range pids {
+		if first <= pid && pid <= last && pid != s.session && (pid == s.tree.pid || !s.tree.sup.leads(pid)) {
+			s.examine(pid)
+		}
+	}
+	if err == nil && (!s.empty() || s.session == noSession || !s.tree.sup.table.Hides()) {
+		return
+	}
+	// Nothing else is left, but /proc may not show all. All numbers take a second, so only a wrap justifies that.
+	if _, unknown := s.tree.sup.table.LastPID(); unknown != nil {
+		first, last = s.tree.pid, s.tree.pid+fewNumbers
+	} else if last == math.MaxInt {
+		first, last = 1, int(procfs.Limit())
+	}
+	for pid := first; pid <= last; pid++ {
+		if pid != s.session {
+			s.examine(pid)
+		}
+	}
 }
 
 func (s *scanner) excludes(from origin) bool { return !s.closely && from.excludes(s.tree.pid) }

@@ -1,7 +1,7 @@
 package proc
 
-// This file rules out processes that do not descend from a leader, by their IDs, sessions and parents, on Linux. It
-// remembers the results for all scans.
+// This file chooses the processes that a scan examines, on Linux: it rules out those that do not descend from a leader,
+// by their IDs, sessions and parents. It remembers the results for all scans.
 
 import (
 	"math"

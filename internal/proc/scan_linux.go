@@ -96,10 +96,11 @@ type scanner struct {
 	adopts  map[int]bool // results of mayAdopt
 	foreign map[int]int  // other programs' processes, and how many of their children isForeign has seen
 
-	session int              // the leader's session while its ID is known to be its own, or noSession
-	oldest  int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
-	missed  bool             // a process ended before it was examined, and may have started another
-	others  []procfs.Process // no members, unless a member is their parent or began their session
+	session  int              // the leader's session while its ID is known to be its own, or noSession
+	oldest   int              // sessions with lower IDs began earlier; 0 if IDs may have wrapped around
+	missed   bool             // a process ended before it was examined, and may have started another
+	doubtful bool             // a process in execve was taken for a stranger
+	others   []procfs.Process // no members, unless a member is their parent or began their session
 }
 
 // noSession is not the ID of any session. It is not -1, which /proc shows for a process being reaped.
@@ -116,7 +117,7 @@ func (s *scanner) run() {
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
 		t.trace.looks("all processes: the leader is reaped, or process IDs may have wrapped around")
-		s.complete = s.examineAllAndNewer()
+		s.complete = s.examineAllAndNewer() && !s.doubtful
 	}
 	s.addRelatives()
 }
@@ -233,7 +234,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 			is = t.isMember(p, handle, foreign)
 			s.seen[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
-				is = no // a command being started, or a child of an unrelated process
+				is, s.doubtful = no, true // a command being started, or a child of an unrelated process
 			}
 		}
 		switch is {

@@ -188,13 +188,15 @@ func (s *Supervisor) replace(st *starter) {
 	}
 }
 
-// forked reports whether a process is a started command or one being started, and not an adopted orphan: orphans become
+// forked reports whether a process may be a command being started, and is not an adopted orphan: orphans become
 // children of the main thread. Without a list of a thread's children (CONFIG_PROC_CHILDREN), it returns false.
 func (s *Supervisor) forked(pid int) bool {
 	s.mu.Lock()
 	var threads []int
 	for _, st := range s.starters {
-		threads = append(threads, st.thread)
+		if !st.idle {
+			threads = append(threads, st.thread)
+		}
 	}
 	s.mu.Unlock()
 	return slices.ContainsFunc(threads, func(thread int) bool {

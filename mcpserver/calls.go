@@ -34,7 +34,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 	defer done()
 	t, question, err := c.create(ctx, req, in)
 	if err != nil || question != nil {
-		return question, commandResult{}, advice(err)
+		return question, commandResult{}, c.explain(advice(err))
 	}
 	stop := report(ctx, req, t)
 	err = c.await(ctx, t, c.limit(req, in.WaitMS))

@@ -21,6 +21,23 @@ func (e advised) Error() string {
 	return shorten(e.error.Error(), maxErrorText) + "\n" + nextStep(e.error)
 }
 
+// explained is the error of a denied command, followed by Options.Denied.
+type explained struct {
+	error
+	text string
+}
+
+func (e explained) Unwrap() error { return e.error }
+func (e explained) Error() string { return e.error.Error() + "\n" + e.text }
+
+// explain adds Options.Denied to a denial.
+func (c *session) explain(err error) error {
+	if c.options.Denied == "" || !errors.Is(err, acpterm.ErrDenied) {
+		return err
+	}
+	return explained{err, c.options.Denied}
+}
+
 // advice returns err with the model's next step, or nil.
 func advice(err error) error {
 	if err == nil {

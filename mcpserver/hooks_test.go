@@ -135,3 +135,11 @@ func TestTheHostClosesTheSession(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Zero(t, manager.Stats().Sessions)
 }
+
+func TestADenialIsFollowedByDenied(t *testing.T) {
+	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision { return acpterm.Decision{} })
+	client := connect(t, newServer(t, &acpterm.Options{Policy: deny}, &Options{Denied: "Only go runs."}), nil)
+	text := fails(t, client, "run", object{"command": "true"})
+	require.Contains(t, text, "why.\nOnly go runs.")
+	require.NotContains(t, fails(t, client, "run", object{"command": "no-such-program"}), "Only go")
+}

@@ -33,6 +33,9 @@ type Options struct {
 	// Instructions is shown to the model by most clients, after a few sentences about the tools.
 	Instructions string
 
+	// Denied is shown to the model after each denial, for example a list of the commands that are allowed.
+	Denied string
+
 	// Version is the program's version, for the client. It may be empty.
 	Version string
 

@@ -110,8 +110,10 @@ func run(opts options) error {
 	if !opts.rules.allows() {
 		say("no rule allows a command: each needs the user's approval, and is denied if the agent cannot ask for it")
 	}
+	told := opts.rules.tell(opts.programs(managed.Commands.Env))
 	server := mcpserver.New(m, &mcpserver.Options{
 		Session: &acpterm.SessionOptions{Roots: opts.roots}, MaxText: opts.maxText, Version: version(),
+		Instructions: told, Denied: told,
 	})
 	err = server.Run(ctx, &mcp.StdioTransport{})
 	return errors.Join(err, m.Shutdown(context.Background()), finish())
@@ -143,7 +145,7 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 	if err != nil {
 		return nil, nil, err
 	}
-	managed.Policy, managed.Approve = approvals.Policy(rules), approvals.Approve(mcpserver.AskClient)
+	managed.Policy, managed.Approve = approvals.Policy(rules), approvals.Approve(explained(mcpserver.AskClient))
 	if opts.sandbox {
 		managed.Commands.Sandbox, err = bubblewrap.New(&bubblewrap.Options{
 			Network: opts.network, Writable: opts.writable, Hidden: opts.hidden,

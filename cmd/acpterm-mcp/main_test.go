@@ -432,6 +432,7 @@ func TestWrongCommandLine(t *testing.T) {
 		`unknown field "defaults"`:          {"-rules", ruleFile(t, `{"defaults":"deny"}`)},
 		`unknown field "programs"`:          {"-rules", ruleFile(t, `{"rules":[{"name":"x","programs":"go"}]}`)},
 		`"perhaps" is no verdict`:           {"-rules", ruleFile(t, `{"default":"perhaps"}`)},
+		`the rule name "default"`:           {"-rules", ruleFile(t, `{"rules":[{"name":"default","program":"go"}]}`)},
 		`"never" is no verdict`:             {"-rules", ruleFile(t, `{"shellLines":"never"}`)},
 		"the rule is empty":                 {"-deny", " "},
 		"the name is empty":                 {"-variable", "=x"},

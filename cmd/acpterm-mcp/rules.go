@@ -102,6 +102,9 @@ func (r *rules) read(path string) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(file.Rules, func(rule policy.Rule) bool { return rule.Name == unmatchedRule }) {
+		return fmt.Errorf("the rule name %q means commands without a rule: choose another one", unmatchedRule)
+	}
 	r.files = append(r.files, file.Rules...)
 	var set struct{ Default, ShellLines *acpterm.Verdict } // which tells an absent one from "deny"
 	if err := json.Unmarshal(data, &set); err != nil {
@@ -136,6 +139,7 @@ func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	programs = naming(programs)
 	if others != acpterm.VerdictAllow {
 		// A rule that allows git must not also allow the program that GIT_PAGER names.
 		settable := policy.AllowVariables(append(policy.SafeVariables(), r.variables...)...)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,9 +22,9 @@ import (
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	for prompt, wants := range map[string][]string{
-		line("print", "hello"): {`: allowed \("Run it"\)\n`, `\(in_progress\) \[1\]\n`, `\[1\] \| hello\n`,
-			`\[1\] = exited 0 in \d.*s\n`, `\(completed\) \[1\]\n`, `\n> exit code 0\n`},
-		line("exit", "3"):         {`\[1\] = exited 3 in \d.*s\n`, `\(failed\) \[1\]\n`, `\n> exit code 3\n`},
+		line("print", "hello"): {`^\* .*: allowed \("Run it"\)\n\[1\] \$ `, `\[1\] \| hello\n`,
+			`\[1\] = exited 0 in \d.*s\n`, `\n> exit code 0\n`},
+		line("exit", "3"):         {`\[1\] = exited 3 in \d.*s\n`, `\n> exit code 3\n`},
 		"acpterm-no-such-program": {`\* "acpterm-no-such-program" \(failed\)\n`, `command not found\n`},
 	} {
 		c := startClient(t, exampleAgent(), "-prompt", prompt)
@@ -31,6 +32,8 @@ func TestPrompt(t *testing.T) {
 		for _, want := range wants {
 			require.Regexp(t, want, c.stdout.String())
 		}
+		about := regexp.MustCompile(`(?m)^(\*|\[1\] \$) `).FindAllString(c.stdout.String(), -1)
+		require.Len(t, about, 2, "the agent's line, and the command's or the failure")
 		require.Empty(t, c.stderr.String())
 	}
 }
@@ -162,7 +165,6 @@ func TestAgentsWordsSteerNothing(t *testing.T) {
 	c.exit(1)
 	out := c.stdout.String()
 	require.Contains(t, out, `* "Do \u202eit\u3164" ("un\u2066done\x1b[2J")`+"\n")
-	require.Contains(t, out, `* "Do \u202eit\u3164": allowed ("allow\u2066")`+"\n")
 	require.Contains(t, out, `> said \u202eso`+"\n")
 	require.Contains(t, out, `[1] $ `)
 	require.Contains(t, out, `\u202ewritten`)

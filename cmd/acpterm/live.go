@@ -1,8 +1,9 @@
 package main
 
 // This file keeps the last rows of the user's terminal up to date while commands run: one for each command, with its
-// unfinished line or else its command line, and how long it has been running. Text is printed above these rows. They
-// are removed before questions and at the end, and nothing of them stays.
+// unfinished line or else its command line, and how long it has been running. Tool calls that go on, and whose command
+// no terminal shows, have rows above them. Text is printed above these rows. They are removed before questions and at
+// the end, and nothing of them stays.
 //
 // The cursor rests, hidden, at the beginning of the first of these rows. If the user changes the size of the terminal,
 // the terminal may break the rows again, but the cursor stays there, so everything below it can be erased. The rows are
@@ -11,6 +12,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ import (
 const (
 	refresh     = 100 * time.Millisecond
 	mostRunning = 6  // rows for commands; one more says how many others are running
+	mostCalls   = 3  // rows for tool calls
 	mostFooter  = 3  // rows that the address of the page may take
 	timeWidth   = 30 // terminals with fewer columns show no times
 )
@@ -40,6 +43,7 @@ const (
 type live struct {
 	terminal *os.File         // nil if running commands have no rows
 	running  []*shownTerminal // oldest first
+	calls    []callRow        // the tool calls that go on, oldest first
 	page     string           // the address of the live page, or ""
 	drawn    bool
 	shown    []byte // the rows as last drawn
@@ -47,6 +51,12 @@ type live struct {
 	echo     func() // shows the user's keys again
 
 	columns, rows int // the terminal's size when they were last drawn
+}
+
+// callRow is the row of a tool call.
+type callRow struct {
+	calledCommand
+	text string // describes it
 }
 
 // wantLive reports whether running commands have rows at the bottom of out.
@@ -95,9 +105,36 @@ func (s *screen) begin(t *shownTerminal) {
 	s.showRows()
 }
 
+// showCalls shows the rows of the tool calls that go on. It returns false if they have none.
+func (s *screen) showCalls(calls iter.Seq[callRow]) bool {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	if s.terminal == nil {
+		return false
+	}
+	if s.calls = slices.Collect(calls); !s.wantRows() {
+		s.hideRows()
+	}
+	s.showRows()
+	return true
+}
+
+// unshownCalls returns the tool calls that go on and that no terminal shows.
+func (s *screen) unshownCalls() (calls []callRow) {
+	for _, call := range s.calls {
+		if !s.shows(call.calledCommand) {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// wantRows reports whether there is something to show in rows.
+func (s *screen) wantRows() bool { return len(s.running) > 0 || len(s.unshownCalls()) > 0 }
+
 // showRows shows the rows, or redraws them.
 func (s *screen) showRows() {
-	if s.terminal == nil || s.holding || s.over.Load() || len(s.running) == 0 {
+	if s.terminal == nil || s.holding || s.over.Load() || !s.wantRows() {
 		return
 	}
 	if !s.drawn {
@@ -158,6 +195,10 @@ func (s *screen) appendRows(to []byte) []byte {
 	rows := [][]byte{}
 	if len(s.out.row) > 0 { // of an unfinished line
 		rows = append(rows, s.out.row)
+	}
+	calls := s.unshownCalls()
+	for _, call := range calls[max(0, len(calls)-mostCalls):] {
+		rows = append(rows, []byte(ansi.Truncate("* "+call.text, s.columns-1, "…")))
 	}
 	most := min(mostRunning, max(1, s.rows-len(rows)-mostFooter-2))
 	first := max(0, len(s.running)-most) // the newest commands are the most interesting

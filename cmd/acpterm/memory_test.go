@@ -50,12 +50,13 @@ func TestLargeToolCallsAreNotKept(t *testing.T) {
 func TestFinishedToolCallsAreForgottenFirst(t *testing.T) {
 	var out strings.Builder
 	s := newSession(newScreen(&out, &out, false, func(err error) { t.Error(err) }))
-	s.showToolCall(toolCallUpdate{ToolCallID: "long", Title: "Goes on", Status: "in_progress"})
+	add := func(update toolCallUpdate) { s.showToolCall(s.addToolCall(update)) }
+	add(toolCallUpdate{ToolCallID: "long", Title: "Goes on", Status: "in_progress"})
 	for i := range 2 * mostToolCalls {
-		s.showToolCall(toolCallUpdate{ToolCallID: fmt.Sprint(i), Title: "Short", Status: "completed"})
+		add(toolCallUpdate{ToolCallID: fmt.Sprint(i), Title: "Short", Status: "completed"})
 	}
 	out.Reset()
-	s.showToolCall(toolCallUpdate{ToolCallID: "long", Status: "completed"})
+	add(toolCallUpdate{ToolCallID: "long", Status: "completed"})
 	require.Equal(t, `* "Goes on" (completed)`+"\n", out.String())
 }
 

@@ -44,9 +44,9 @@ type screen struct {
 	following sync.WaitGroup // one for each terminal with unprinted output, and for denials
 
 	mu        sync.Mutex
-	terminals int                           // number of terminals so far
-	names     map[acpterm.TerminalID]string // of the newest terminals, including released ones
-	named     []acpterm.TerminalID          // keys of names, oldest first
+	terminals int                                 // number of terminals so far
+	names     map[acpterm.TerminalID]terminalName // of the newest terminals, including released ones
+	named     []acpterm.TerminalID                // keys of names, oldest first
 
 	printing sync.Mutex // separate from mu: a write may wait for its reader
 	buffer   []byte     // text being printed
@@ -82,7 +82,7 @@ type piece struct {
 func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen {
 	s := &screen{
 		out: &column{out, new(cursor)}, colours: colours, palette: palette(), failed: failed,
-		names: make(map[acpterm.TerminalID]string),
+		names: make(map[acpterm.TerminalID]terminalName),
 	}
 	s.errors = &column{errors, s.out.cursor}
 	if !isTerminal(out) || !isTerminal(errors) {
@@ -228,23 +228,15 @@ func (s *screen) resume() {
 	s.showRows()
 }
 
-// name returns the prefix of a terminal's lines. Names are kept for a while, because some agents show a released
-// terminal in a tool call.
-func (s *screen) name(id acpterm.TerminalID) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if name, ok := s.names[id]; ok {
-		return name
-	}
-	return "[unknown terminal]"
-}
-
 // finish waits until everything is printed, and ends the last line.
 func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.hideRows()
+	for _, call := range s.unshownCalls() {
+		s.printLocked(s.out, "* ", call.text+"\n")
+	}
 	s.endLines()
 }
 

@@ -293,7 +293,7 @@ func (s *session) update(params json.RawMessage) error {
 		}
 		s.screen.print("> ", block.Text)
 	case "tool_call", "tool_call_update":
-		s.showToolCall(update.toolCallUpdate)
+		s.showToolCall(s.addToolCall(update.toolCallUpdate))
 	}
 	return nil
 }
@@ -316,14 +316,15 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 		OptionID string `json:"optionId,omitempty"`
 	}
 	answer := outcome{Outcome: "cancelled"}
-	title := s.showToolCall(request.ToolCall) // some agents report a tool call only here
+	call := s.addToolCall(request.ToolCall) // some agents report a tool call only here
 	for _, option := range request.Options {
 		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
-			s.screen.print("* ", title+": allowed ("+quoteStart(option.Name)+")\n")
+			call.allowed = quoteStart(option.Name)
 			answer = outcome{"selected", option.ID}
 			break
 		}
 	}
+	s.showToolCall(call)
 	return map[string]any{"outcome": answer}, nil
 }
 

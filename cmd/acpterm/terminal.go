@@ -17,18 +17,17 @@ import (
 // mostShown limits how many bytes of a command are shown, unless the user asks for all of it.
 const mostShown = 1200
 
-// mostNames is the number of terminals whose names are kept.
-const mostNames = 1000
-
 // shownTerminal prints one terminal.
 type shownTerminal struct {
 	*acpterm.Terminal
-	screen  *screen
-	name    string // prefix of its lines
-	began   time.Time
-	command string // as last printed; changed with screen.printing held
+	screen *screen
+	name   string // prefix of its lines
+	began  time.Time
 
-	unfinished string // the line that the command has not ended, for its row; screen.printing guards it
+	// screen.printing guards these for writing, and for reading by other goroutines.
+	command    string // as last shown
+	unprinted  bool   // only the command's row shows it so far
+	unfinished string // the line that the command has not ended, for its row
 }
 
 // editor makes lines of the output of a command.
@@ -59,30 +58,11 @@ func (s *screen) printEnd(t *shownTerminal, text string) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	s.running = slices.DeleteFunc(s.running, func(other *shownTerminal) bool { return other == t })
-	if len(s.running) == 0 {
+	if !s.wantRows() {
 		s.hideRows()
 	}
+	t.printCommandLocked()
 	s.printLocked(s.out, t.name+" = ", text)
-}
-
-// addName names a new terminal.
-func (s *screen) addName(t *acpterm.Terminal) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.terminals++
-	name := fmt.Sprintf("[%d]", s.terminals)
-	if t.Attached() {
-		name = fmt.Sprintf("[agent %d]", s.terminals)
-	}
-	if _, again := s.names[t.ID()]; !again {
-		s.named = append(s.named, t.ID())
-	}
-	s.names[t.ID()] = name
-	if len(s.named) > mostNames {
-		delete(s.names, s.named[0])
-		s.named = slices.Delete(s.named, 0, 1)
-	}
-	return name
 }
 
 // printCommand prints the command if it is known and not yet printed. An agent may report its command late, or more
@@ -96,10 +76,21 @@ func (t *shownTerminal) printCommand() {
 	if command == "" || command == t.command {
 		return
 	}
+	t.screen.setCommand(t.ID(), c.String())
 	t.screen.printing.Lock()
 	defer t.screen.printing.Unlock()
-	t.command = command
-	t.screen.printLocked(t.screen.out, t.name+" $ ", command+"\n")
+	if t.command, t.unprinted = command, true; t.screen.terminal == nil {
+		t.printCommandLocked()
+	}
+}
+
+// printCommandLocked prints the command, unless it is printed. While a command with a row is silent, only the row shows
+// it. The caller holds screen.printing.
+func (t *shownTerminal) printCommandLocked() {
+	if t.unprinted {
+		t.unprinted = false
+		t.screen.printLocked(t.screen.out, t.name+" $ ", t.command+"\n")
+	}
 }
 
 // printOutput prints a terminal's output until it ends, and removes escape sequences.
@@ -116,12 +107,12 @@ func (t *shownTerminal) printOutput() {
 		switch {
 		case chunk.Replaced:
 			t.print(editor.end(), "")
-			t.screen.print(t.name+" ! ", "output replaced\n")
+			t.printNote("output replaced\n")
 		case chunk.Missed > 0 && editor == pty:
 			pty.redrawn = true // the text at the end has more of it
 		case chunk.Missed > 0:
 			t.print(editor.end(), "")
-			t.screen.print(t.name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
+			t.printNote(fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
 		}
 		lines := editor.add(chunk.Text)
 		if t.screen.terminal == nil {
@@ -138,7 +129,18 @@ func (t *shownTerminal) print(lines, unfinished string) {
 	t.screen.printing.Lock()
 	defer t.screen.printing.Unlock()
 	t.unfinished = unfinished
+	if lines != "" {
+		t.printCommandLocked()
+	}
 	t.screen.printLocked(t.screen.out, t.name+" | ", lines)
+}
+
+// printNote prints a note about the output.
+func (t *shownTerminal) printNote(text string) {
+	t.screen.printing.Lock()
+	defer t.screen.printing.Unlock()
+	t.printCommandLocked()
+	t.screen.printLocked(t.screen.out, t.name+" ! ", text)
 }
 
 // end describes how the command ended, and how long it ran.

@@ -2,6 +2,9 @@ package main
 
 // This file shows tool calls as the agent reports them. Their texts may be of any size; the client keeps the shown
 // part.
+//
+// On a terminal, a tool call has a row that changes while it goes on, and then a line. In a pipe, it has a line when it
+// begins and one when it ends. The lines of a terminal with the same command stand for both.
 
 import (
 	"encoding/json"
@@ -25,31 +28,40 @@ const (
 type toolCall struct {
 	id            string
 	title, status string // as shown
+	bare          string // the title, from bareCommand
+	allowed       string // the chosen option, as shown
 	finished      bool
+	kept          bool // in toolCalls, so that it may have a row
 	terminals     []acpterm.TerminalID
+	printed       string // its last line
+
+	before int // number of terminals when it was first reported
 }
 
 // toolCalls holds the newest tool calls, oldest first.
 type toolCalls []*toolCall
 
-// get returns the tool call with an id, and adds a new one if necessary. If the list is full, get first removes the
-// oldest finished one, or else the oldest.
-func (all *toolCalls) get(id string) *toolCall {
+// get returns the tool call with an id, and adds a new one if necessary; before is the number of terminals before it. If
+// the list is full, get first removes the oldest finished one, or else the oldest, and returns it as well.
+func (all *toolCalls) get(id string, before int) (call, removed *toolCall) {
 	for _, known := range *all {
 		if known.id == id {
-			return known
+			return known, nil
 		}
 	}
-	call := &toolCall{id: id, title: quoteStart("")}
+	call = &toolCall{id: id, title: quoteStart(""), before: before}
 	if len(id) > mostToolCallID {
-		return call
+		return call, nil
 	}
 	if len(*all) == mostToolCalls {
-		oldest := slices.IndexFunc(*all, func(t *toolCall) bool { return t.finished })
-		*all = slices.Delete(*all, max(oldest, 0), max(oldest, 0)+1)
+		oldest := max(0, slices.IndexFunc(*all, func(t *toolCall) bool { return t.finished }))
+		removed = (*all)[oldest]
+		removed.kept = false
+		*all = slices.Delete(*all, oldest, oldest+1)
 	}
+	call.kept = true
 	*all = append(*all, call)
-	return call
+	return call, removed
 }
 
 // toolCallUpdate has the shown fields of the schema types ToolCall and ToolCallUpdate. An absent or null field has not
@@ -61,13 +73,14 @@ type toolCallUpdate struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// showToolCall adds an update to a tool call, prints the description if it has changed, and returns the title.
-// Unreadable content counts as none, as the schema says.
-func (s *session) showToolCall(update toolCallUpdate) (title string) {
-	known := s.toolCalls.get(update.ToolCallID)
-	before := s.describe(known)
+// addToolCall adds an update to a tool call, and returns the call. Unreadable content counts as none, as the schema says.
+func (s *session) addToolCall(update toolCallUpdate) *toolCall {
+	known, removed := s.toolCalls.get(update.ToolCallID, s.screen.count())
+	if removed != nil {
+		s.showToolCall(removed)
+	}
 	if update.Title != "" {
-		known.title = quoteStart(update.Title)
+		known.title, known.bare = quoteStart(update.Title), bareCommand(update.Title)
 	}
 	if update.Status != "" {
 		known.setStatus(update.Status)
@@ -79,16 +92,34 @@ func (s *session) showToolCall(update toolCallUpdate) (title string) {
 		})
 		known.terminals = slices.Clone(known.terminals[:min(len(known.terminals), mostShownInCall)])
 	}
-	if now := s.describe(known); now != before {
+	return known
+}
+
+// showToolCall shows the state of a tool call after a change.
+func (s *session) showToolCall(t *toolCall) {
+	hasRow := s.screen.showCalls(func(yield func(callRow) bool) {
+		for _, t := range s.toolCalls {
+			if !t.finished && !yield(callRow{t.command(), s.describe(t)}) {
+				return
+			}
+		}
+	}) && t.kept && !t.finished
+	now, first := s.describe(t), t.printed == ""
+	if !hasRow && (first || t.finished || !t.kept) && now != t.printed && !s.screen.shows(t.command()) {
+		t.printed = now
 		s.screen.print("* ", now+"\n")
 	}
-	return known.title
 }
+
+// command returns what tells whether a terminal shows the command of the tool call.
+func (t *toolCall) command() calledCommand { return calledCommand{t.bare, t.terminals, t.before} }
 
 // setStatus sets the status, and quotes one that the protocol does not define.
 func (t *toolCall) setStatus(status string) {
 	switch t.status, t.finished = status, false; status {
-	case "pending", "in_progress":
+	case "pending":
+	case "in_progress":
+		t.status = "in progress"
 	case "completed", "failed":
 		t.finished = true
 	default:
@@ -98,7 +129,10 @@ func (t *toolCall) setStatus(status string) {
 
 func (s *session) describe(t *toolCall) string {
 	text := t.title
-	if t.status != "" {
+	switch {
+	case t.allowed != "" && (t.status == "" || t.status == "pending"):
+		text += ": allowed (" + t.allowed + ")"
+	case t.status != "":
 		text += " (" + t.status + ")"
 	}
 	for _, id := range t.terminals {

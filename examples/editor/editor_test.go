@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -53,12 +54,12 @@ type screen struct {
 	terminal *acpterm.Terminal
 }
 
-func startEditor(t *testing.T) *screen {
+func startEditor(t *testing.T, columns int) *screen {
 	m, err := acpterm.NewManager(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: os.Args[0], Args: []string{"editor", agent}}
-	options := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 100, Rows: 30, Attended: true}}
+	options := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: columns, Rows: 30, Attended: true}}
 	terminal, err := m.Create(t.Context(), request, options)
 	require.NoError(t, err)
 	s := &screen{t, terminal}
@@ -95,7 +96,7 @@ func (s *screen) quit() {
 }
 
 func TestACommandIsAllowedShownAndStopped(t *testing.T) {
-	s := startEditor(t)
+	s := startEditor(t, 100)
 	s.press(os.Args[0] + " stay" + enter)
 	s.await(`The agent asks for permission(.|\n)*▸ reject once`)
 	s.press(up + enter)
@@ -106,7 +107,7 @@ func TestACommandIsAllowedShownAndStopped(t *testing.T) {
 }
 
 func TestKeysForThePromptAllowNothing(t *testing.T) {
-	s := startEditor(t)
+	s := startEditor(t, 100)
 	s.press(os.Args[0] + " stay" + enter + "another prompt")
 	s.await(`The agent asks for permission(.|\n)*▸ reject once`)
 	s.press("y1 " + enter)
@@ -114,8 +115,26 @@ func TestKeysForThePromptAllowNothing(t *testing.T) {
 	s.quit()
 }
 
+// y chooses to run the command once, and n to refuse it. In a window with few columns, the bar has the state of a long
+// command and the number of lines above, and the help has the way out.
+func TestAnswersAndBarsInANarrowWindow(t *testing.T) {
+	s := startEditor(t, 60)
+	s.await(`\^C quit  Enter send`)
+	s.press("echo " + strings.Repeat("long ", 20) + "; seq 40" + enter)
+	s.await(`(?s)▸ reject once.*\^C quit  Enter answer  y n`)
+	s.press("y")
+	s.await(`▸ allow once`)
+	s.press("n")
+	s.await(`▸ reject once`)
+	s.press("y")
+	s.await(`▸ allow once`)
+	s.press(enter)
+	s.await(`(?m)^── echo long .*… · ended, exit code 0 · \d\d lines above\n(.*\n)*40$`)
+	s.quit()
+}
+
 func TestQuitLeavesNothing(t *testing.T) {
-	s := startEditor(t)
+	s := startEditor(t, 100)
 	s.press(os.Args[0] + " stay" + enter)
 	s.await(`▸ reject once`)
 	s.press(up + enter)

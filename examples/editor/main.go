@@ -87,7 +87,6 @@ func (e *editor) connect(h *acpterm.Handler, agent *agentproc.Process) {
 	})
 }
 
-// open opens a session.
 func (e *editor) open() tea.Msg {
 	ctx := context.Background()
 	var opened struct{ SessionID acpterm.SessionID }

@@ -42,18 +42,16 @@ func (e *editor) show(t *acpterm.Terminal) {
 	})
 }
 
-// title returns the command, and whether it runs or how it ended.
-func (p *pane) title() string {
-	info := p.terminal.Info()
-	title := display.Visible(info.Command.String(), 200) + " · " + info.State.String()
-	if info.ExitStatus != nil {
-		title += ", " + info.ExitStatus.String()
+// state returns whether the command runs, or how it ended.
+func (p *pane) state() string {
+	if status := p.terminal.ExitStatus(); status != nil {
+		return "ended, " + status.String()
 	}
-	return title
+	return p.terminal.State().String()
 }
 
-// stop handles the stop button. It asks the command to end, and gives it the manager's grace period. A second stop ends
-// it by force. bubbletea calls stop on a new goroutine, because Kill returns only when all processes are gone.
+// stop handles the stop button. A second one ends the command by force, before the manager's grace period is over.
+// bubbletea calls stop on a new goroutine, because Kill returns only when all processes are gone.
 func (p *pane) stop() tea.Msg {
 	if err := p.terminal.Kill(context.Background()); err != nil { // such as acpterm.ErrSurvivors
 		return change(func(m *model) { m.say("— ", err.Error()) })
@@ -65,30 +63,35 @@ func (p *pane) stop() tea.Msg {
 // allows nothing, and only Enter answers it.
 type question struct {
 	title, text string
-	choices     []string
-	allows      []bool // whether a choice allows something: it requires that the user can see the whole text
+	options     []permission.Option
 	selected    int
-	answer      chan int
+	typed       bool // the keys are text for something else
+	answer      chan permission.Option
 }
 
-// ask shows a question, and returns the index of the user's choice, or -1. When ctx is done, it withdraws the question.
-func (e *editor) ask(ctx context.Context, q *question) int {
-	q.answer, q.selected = make(chan int, 1), slices.Index(q.allows, false)
-	e.change(func(m *model) { m.questions = append(m.questions, q) })
+// first returns the index of the first option of a kind that begins with a text, or -1.
+func (q *question) first(kind string) int {
+	return slices.IndexFunc(q.options, func(o permission.Option) bool { return strings.HasPrefix(string(o.Kind), kind) })
+}
+
+// ask shows a question, and returns the user's choice. When ctx is done, it withdraws the question.
+func (e *editor) ask(ctx context.Context, q *question) permission.Choice {
+	q.answer, q.selected = make(chan permission.Option, 1), q.first("reject_")
+	e.change(func(m *model) { q.typed, m.questions = m.input.Value() != "", append(m.questions, q) })
 	select {
 	case answer := <-q.answer:
-		return answer
+		return permission.Choice{Option: answer, By: "you"}
 	case <-ctx.Done():
 		e.change(func(m *model) { m.withdraw(q) })
-		return -1
+		return permission.Choice{}
 	}
 }
 
 // approve asks about a command that is about to run.
 func (e *editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	text, _ := display.Question(q, 0) // quotes the agent's words, so that they cannot look like something else
-	if e.ask(ctx, &question{title: "The agent wants to run a command", text: text,
-		choices: []string{"Run it", "Do not run it"}, allows: []bool{true, false}}) == 0 {
+	options := []permission.Option{{Name: "Run it", Kind: "allow_once"}, {Name: "Do not run it", Kind: "reject_once"}}
+	if e.ask(ctx, &question{title: "Run this command?", text: text, options: options}).Option.Kind == "allow_once" {
 		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce, By: "you"}
 	}
 	return acpterm.Answer{} // denies it, this time
@@ -105,15 +108,7 @@ func (e *editor) requestPermission(ctx context.Context, _ *jsonrpc2.Conn, req *j
 	}
 	r.Dir = e.dir
 	return e.bridge.Answer(ctx, r, func(ctx context.Context, r permission.Request) permission.Choice {
-		q := &question{title: "The agent asks for permission"}
-		q.text, _ = r.Text(0)
-		for _, o := range r.Options {
-			q.choices = append(q.choices, o.Text(100))
-			q.allows = append(q.allows, !strings.HasPrefix(string(o.Kind), "reject_"))
-		}
-		if answer := e.ask(ctx, q); answer >= 0 {
-			return permission.Choice{Option: r.Options[answer], By: "you"}
-		}
-		return permission.Choice{}
+		text, _ := r.Text(0)
+		return e.ask(ctx, &question{title: "The agent asks for permission", text: text, options: r.Options})
 	}), nil
 }

@@ -3,6 +3,7 @@ package main
 // This file is the screen, a bubbletea model. Only its goroutine changes it: the others send it a change.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,15 +69,18 @@ func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// answer handles a key while there is a question.
+// answer handles a key while there is a question. y and n choose, unless they are part of other text.
 func (m *model) answer(q *question, key string) {
+	step := map[string]int{"up": -1, "down": 1}[key]
 	switch {
-	case key == "up":
-		q.selected = min(max(q.selected-1, 0), len(q.choices)-1)
-	case key == "down":
-		q.selected = min(q.selected+1, len(q.choices)-1)
-	case key == "enter" && q.selected >= 0 && (m.fits(q) || !q.allows[q.selected]):
-		q.answer <- q.selected
+	case step != 0:
+		q.selected, q.typed = min(max(q.selected+step, 0), len(q.options)-1), false
+	case key == "y" && !q.typed:
+		q.selected = q.first("allow_once")
+	case key != "enter":
+		q.selected, q.typed = q.first("reject_"), q.typed || key != "n"
+	case q.selected >= 0 && (m.fits(q) || strings.HasPrefix(string(q.options[q.selected].Kind), "reject_")):
+		q.answer <- q.options[q.selected]
 		m.withdraw(q)
 	}
 }
@@ -86,8 +90,7 @@ func (m *model) withdraw(q *question) {
 }
 
 func (m *model) ready(err error) {
-	m.state = "ready"
-	if err != nil {
+	if m.state = "ready"; err != nil {
 		m.say("— ", err.Error())
 	}
 }
@@ -98,20 +101,30 @@ func (m *model) say(prefix, text string) {
 }
 
 func (m *model) View() tea.View {
-	var box []string
+	box, help := []string(nil), "^C quit  Enter send  ^X stop  Tab next command"
 	if len(m.questions) > 0 {
-		box = m.box(m.questions[0])
+		box, help = m.box(m.questions[0]), "^C quit  Enter answer  y n ↑ ↓ choose"
 	}
 	room := max(0, m.height-len(box)-3) // without the first line, the prompt and the help
-	drawn := append([]string{m.line("── editor · " + m.state)}, m.last(m.talk, room/2)...)
+	drawn := m.section("editor", m.state, m.talk, room/2)
 	if len(m.panes) > 0 && room > 1 {
 		p := m.panes[m.open]
-		drawn = append(append(drawn, m.line("── "+p.title())), m.last(p.output, room-room/2-1)...)
+		drawn = append(drawn, m.section(p.terminal.Command().String(), p.state(), p.output, room-room/2-1)...)
 	}
-	help := m.line("Enter send  Tab next command  Ctrl-X stop it  Ctrl-C quit")
-	v := tea.NewView(strings.Join(append(append(drawn, box...), m.input.View(), help), "\n"))
+	v := tea.NewView(strings.Join(append(append(drawn, box...), m.input.View(), m.line(help)), "\n"))
 	v.AltScreen = true
 	return v
+}
+
+// section returns a bar and the last n lines of a text. A long name leaves room for the state in the bar.
+func (m *model) section(name, state, text string, n int) []string {
+	lines := m.lines(text)
+	if above := len(lines) - max(n, 1); above > 0 {
+		state += fmt.Sprintf(" · %d%s lines above", above, map[bool]string{true: "+"}[len(text) > mostKept-4])
+	}
+	name = ansi.Truncate(display.Visible(name, 200), max(8, m.width-ansi.StringWidth("──  · "+state)), "…")
+	lines = lines[max(0, len(lines)-n):]
+	return append(append([]string{m.line("── " + name + " · " + state)}, lines...), make([]string, n-len(lines))...)
 }
 
 func (m *model) box(q *question) []string {
@@ -120,24 +133,16 @@ func (m *model) box(q *question) []string {
 		text = m.lines(q.text)
 	}
 	drawn := append([]string{m.line("── " + q.title)}, text...)
-	for i, choice := range q.choices {
-		mark := map[bool]string{true: "▸ ", false: "  "}[i == q.selected]
-		drawn = append(drawn, m.line(mark+choice))
+	for i, option := range q.options {
+		drawn = append(drawn, m.line(map[bool]string{true: "▸ ", false: "  "}[i == q.selected]+option.Text(100)))
 	}
 	return drawn
 }
 
 // fits reports whether the screen has room for the whole text of a question.
-func (m *model) fits(q *question) bool { return len(m.lines(q.text))+len(q.choices)+4 <= m.height }
+func (m *model) fits(q *question) bool { return len(m.lines(q.text))+len(q.options)+4 <= m.height }
 
 func (m *model) line(text string) string { return ansi.Truncate(text, m.width, "…") }
-
-// last returns the last n lines of a text, and blank lines if there are fewer.
-func (m *model) last(text string, n int) []string {
-	lines := m.lines(text)
-	lines = lines[max(0, len(lines)-n):]
-	return append(lines, make([]string, n-len(lines))...)
-}
 
 // lines breaks text into lines that cannot steer the terminal. A carriage return restarts its line, as progress bars do.
 func (m *model) lines(text string) (lines []string) {
@@ -149,5 +154,7 @@ func (m *model) lines(text string) (lines []string) {
 	return lines
 }
 
-// newest returns the end of a text, in whole characters: more than fits on a screen.
-func newest(text string) string { return strings.ToValidUTF8(text[max(0, len(text)-16<<10):], "") }
+const mostKept = 16 << 10 // bytes at the end of a text: more than fits on a screen
+
+// newest returns that end, in whole characters.
+func newest(text string) string { return strings.ToValidUTF8(text[max(0, len(text)-mostKept):], "") }

@@ -110,7 +110,7 @@ func TestKeysForThePromptAllowNothing(t *testing.T) {
 	s := startEditor(t, 100)
 	s.press(os.Args[0] + " stay" + enter + "another prompt")
 	s.await(`The agent asks for permission(.|\n)*▸ reject once`)
-	s.press("y1 " + enter)
+	s.press("y1 y" + enter)
 	s.await(`I was not allowed to run it\.`)
 	s.quit()
 }

@@ -38,7 +38,8 @@ func (z *authorizer) authorize(
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
-		PTY: copyOf(s.commands.PTY), SessionDone: s.done(), machine: z.machine, env: c.env,
+		PTY: copyOf(s.commands.PTY), Stdin: s.commands.Stdin != nil, SessionDone: s.done(),
+		machine: z.machine, env: c.env,
 	}, pin: c.pin}
 	decision := Decision{Verdict: VerdictAllow}
 	var answer *Answer // nil: no question was asked

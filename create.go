@@ -215,6 +215,9 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 			return CommandOptions{}, optionError(field+"."+resolved.name, "must not be set: the command is resolved")
 		}
 	}
+	if chosen.Stdin != nil {
+		return CommandOptions{}, optionError(field+".Stdin", onlyCreate)
+	}
 	if err := chosen.validate(field, s.machine); err != nil {
 		return CommandOptions{}, err
 	}

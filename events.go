@@ -16,7 +16,7 @@ import (
 // An Event describes something that happened to a command. It is passed to Options.Record and to the hooks added with
 // Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or
 // *ResizeEvent. The events for a command are sent in this order, except that a SurvivorsEvent may precede the EndEvent.
-// InputEvents and ResizeEvents are only sent if there is a PTY, at any time after the StartEvent.
+// InputEvents and ResizeEvents are sent at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }

@@ -168,6 +168,7 @@ var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 type localBackend struct {
 	*proc.Tree
 	*capture.Reader
+	stdin *proc.Input // for Terminal.Write, or nil
 }
 
 func (b localBackend) limits() (limits []EnforcedLimit) {
@@ -211,8 +212,14 @@ func (m localMachine) start(
 	if err != nil {
 		return nil, err
 	}
+	input, err := s.commands.Stdin.open()
+	if err != nil {
+		return nil, err
+	}
+	spec.Stdin = input.file
 	tree, err := t.processes.Start(ctx, spec)
 	if err != nil {
+		input.cancel()
 		if ctx.Err() != nil {
 			return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
@@ -222,7 +229,8 @@ func (m localMachine) start(
 	if spec.PTY != nil {
 		begin = capture.StartPTY
 	}
-	return localBackend{tree, begin(tree.Output(), t.store, &t.busy)}, nil
+	stdin := input.begin(t, tree)
+	return localBackend{tree, begin(tree.Output(), t.store, &t.busy), stdin}, nil
 }
 
 // spec returns the Spec for internal/proc.

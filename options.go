@@ -49,6 +49,11 @@ type CommandOptions struct {
 	// the command writes its output to a pipe, and reading from its standard input returns end of file.
 	PTY *PTYOptions
 
+	// Stdin, if non-nil, specifies the standard input of a command without a PTY, which otherwise is at end of file. It
+	// can only be passed to Create, so it never applies to a terminal that an agent has requested. It replaces the PTY
+	// of the other levels, and cannot be combined with a Runner.
+	Stdin *StdinOptions
+
 	// Limits restricts the command's resources, which are unlimited by default. Setting Limits replaces the Limits of
 	// the next level entirely, so any fields that should still apply must be repeated.
 	Limits *Limits
@@ -84,6 +89,9 @@ func (o CommandOptions) orElse(next CommandOptions) CommandOptions {
 	if o.Sandbox == nil {
 		o.Sandbox = next.Sandbox
 	}
+	if o.Stdin != nil {
+		next.PTY = nil
+	}
 	return CommandOptions{
 		Dir:             cmp.Or(o.Dir, next.Dir),
 		Env:             orElse(o.Env, next.Env),
@@ -91,6 +99,7 @@ func (o CommandOptions) orElse(next CommandOptions) CommandOptions {
 		Shell:           cmp.Or(o.Shell, next.Shell),
 		ShellLines:      cmp.Or(o.ShellLines, next.ShellLines),
 		PTY:             cmp.Or(o.PTY, next.PTY),
+		Stdin:           cmp.Or(o.Stdin, next.Stdin),
 		Limits:          cmp.Or(o.Limits, next.Limits),
 		Sandbox:         o.Sandbox,
 		Escalation:      orElse(o.Escalation, next.Escalation),
@@ -109,7 +118,7 @@ func (o CommandOptions) clone(names lookup.Names) CommandOptions {
 	if o.Shell != nil {
 		o.Shell = new(o.Shell.clone())
 	}
-	o.PTY, o.Limits = copyOf(o.PTY), copyOf(o.Limits)
+	o.PTY, o.Stdin, o.Limits = copyOf(o.PTY), copyOf(o.Stdin), copyOf(o.Limits)
 	return o
 }
 
@@ -121,7 +130,7 @@ type Options struct {
 	// CommandsFor, if non-nil, may return options for an individual command, such as a timeout or a PTY. It is called
 	// with each resolved command before any policies are consulted, on the goroutine that is creating the terminal, and
 	// may be called concurrently. The options it returns override those of the session and of Commands, but must not
-	// include Dir, Env, Unattended, Shell or ShellLines.
+	// include Dir, Env, Unattended, Shell, ShellLines or Stdin.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
 	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. If a request or an option
@@ -173,7 +182,7 @@ type Options struct {
 
 	// Runner, if non-nil, looks up and runs commands somewhere other than the local machine, such as in a container.
 	// The directory, environment and limits in the options still apply, but commands are not recorded in the Journal.
-	// Runner cannot be used with Sandbox, PTY, Cgroup or KeepDetached.
+	// Runner cannot be used with Sandbox, PTY, Stdin, Cgroup or KeepDetached.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. It can be used to keep an audit log, for example with package
@@ -253,11 +262,15 @@ func (o *Options) validate() error {
 	switch {
 	case o.Runner != nil && o.Cgroup != "":
 		return optionError("Options.Cgroup", "cannot be used with Options.Runner")
+	case o.Commands.Stdin != nil:
+		return optionError("Options.Commands.Stdin", onlyCreate)
 	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
 		return optionError("Options.KeepDetached", "is not supported on this system, or with a Cgroup or a Runner")
 	}
 	return o.Commands.validate("Options.Commands", o.machine())
 }
+
+const onlyCreate = "can only be passed to Create, for one terminal"
 
 // machine is where commands run.
 func (o *Options) machine() machine {
@@ -269,8 +282,11 @@ func (o *Options) machine() machine {
 
 // validate returns why the options cannot hold where commands run, or nil.
 func (o *SessionOptions) validate(where machine) error {
-	if o.MaxTerminals < 0 {
+	switch {
+	case o.MaxTerminals < 0:
 		return optionError("SessionOptions.MaxTerminals", "must not be negative")
+	case o.Commands.Stdin != nil:
+		return optionError("SessionOptions.Commands.Stdin", onlyCreate)
 	}
 	return o.Commands.validate("SessionOptions.Commands", where)
 }
@@ -290,6 +306,9 @@ func (o *CommandOptions) validate(level string, where machine) error {
 	}
 	if err := where.check(level, o); err != nil {
 		return err
+	}
+	if o.Stdin != nil && o.PTY != nil {
+		return optionError(level+".Stdin", "cannot be used with a PTY")
 	}
 	if err := o.PTY.validate(level + ".PTY"); err != nil {
 		return err

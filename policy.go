@@ -49,6 +49,8 @@ type Proposal struct {
 	Requested CreateTerminalRequest
 	// PTY is a copy of the PTYOptions for the command, or nil if the command will not run on a PTY.
 	PTY *PTYOptions
+	// Stdin indicates that CommandOptions.Stdin is set. Note that the input of an interpreter may be a program.
+	Stdin bool
 	// SessionDone is closed by CloseSession. It can be used to distinguish the session from a later session with the
 	// same id. If the session was never opened, SessionDone is nil.
 	SessionDone <-chan struct{}

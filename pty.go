@@ -1,6 +1,6 @@
 package acpterm
 
-// PTYs: their options, keyboard input, size, and the plain text that an agent reads.
+// PTYs: their options, size, and the plain text that an agent reads. stdin.go has the keyboard input.
 
 import (
 	"cmp"
@@ -59,25 +59,6 @@ func (t *Terminal) pty() proc.Console {
 
 // HasPTY reports whether the command runs on a PTY.
 func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
-
-// Write sends keyboard input to a command running on a PTY. The input may contain control characters as well as text,
-// such as "\x03" for an interrupt and "\x04" for end of file, and the escape sequences of keys. Write is not available
-// to agents. Each call is reported as an InputEvent, which does not contain the input. Concurrent calls are serialized.
-//
-// If the system's buffer is full, Write blocks until there is room or the command exits. Any error is an *Error of kind
-// ErrInternal, which wraps errors.ErrUnsupported if the terminal does not have a PTY, os.ErrClosed if the command has
-// exited, and a system error otherwise.
-func (t *Terminal) Write(p []byte) (n int, err error) {
-	<-t.started.Done()
-	n, err = t.pty().Write(p)
-	if n > 0 {
-		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
-	}
-	if err != nil {
-		err = &Error{Op: "write", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
-	}
-	return n, err
-}
 
 // Resize sets the size of the PTY in characters, notifies the foreground programs and sends a ResizeEvent. If columns
 // or rows is not in the range 1 to 1000, it returns ErrInvalidParams. Any other error is the same as for Write.

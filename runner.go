@@ -122,6 +122,8 @@ func (runnerMachine) check(level string, o *CommandOptions) error {
 		return optionError(level+".Sandbox", "cannot be used with Options.Runner")
 	case o.PTY != nil:
 		return optionError(level+".PTY", "cannot be used with Options.Runner")
+	case o.Stdin != nil:
+		return optionError(level+".Stdin", "cannot be used with Options.Runner")
 	case o.Shell != nil:
 		program := o.Shell.Program
 		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), lookup.IsAbsAnywhere(program))

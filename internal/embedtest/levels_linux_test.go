@@ -173,11 +173,14 @@ func optionsOfLevels(t *testing.T) map[string]option {
 	}
 }
 
-// Each field of CommandOptions can be set at each level. The highest level that sets it wins, in the order Create,
+// Each field of CommandOptions but Stdin can be set at each level. The highest level that sets it wins, in the order Create,
 // CommandsFor, session, manager.
 func TestCommandOptionsAtEveryLevel(t *testing.T) {
 	all := optionsOfLevels(t)
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[acpterm.CommandOptions]()) {
+		if field.Name == "Stdin" {
+			continue
+		}
 		o, ok := all[field.Name]
 		require.True(t, ok, "no row for %s", field.Name)
 		for highest := range 4 { // 0: Create, 1: CommandsFor, 2: the session, 3: the manager
@@ -207,4 +210,26 @@ func TestCommandOptionsAtEveryLevel(t *testing.T) {
 			require.NoError(t, m.Close())
 		}
 	}
+}
+
+// Stdin can only be passed to Create, and then replaces the PTY of the other levels.
+func TestStdinReplacesAPTY(t *testing.T) {
+	pty := acpterm.CommandOptions{PTY: &acpterm.PTYOptions{}}
+	var proposed acpterm.Proposal
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands:    pty,
+		CommandsFor: func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions { return &pty },
+		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			proposed = p
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		}),
+	})
+	term := hosttest.Create(t, m, hosttest.CommandRequest("cat"), &acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}})
+	require.False(t, term.HasPTY())
+	require.True(t, proposed.Stdin)
+	require.Nil(t, proposed.PTY)
+	require.NoError(t, term.CloseStdin())
+	require.True(t, hosttest.AwaitExit(t, term).Success())
+	require.True(t, hosttest.Create(t, m, hosttest.CommandRequest("cat")).HasPTY())
+	require.False(t, proposed.Stdin)
 }

@@ -58,11 +58,13 @@ var (
 		"Options.Commands.PTY": {Runner: runnerStub{}, Commands: acpterm.CommandOptions{
 			PTY: &acpterm.PTYOptions{},
 		}},
-		"Options.KeepDetached": {KeepDetached: true, Cgroup: "/sys/fs/cgroup/x"},
-		"Options.Cgroup":       {Runner: runnerStub{}, Cgroup: "/sys/fs/cgroup/x"},
+		"Options.Commands.Stdin": {Commands: acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}}},
+		"Options.KeepDetached":   {KeepDetached: true, Cgroup: "/sys/fs/cgroup/x"},
+		"Options.Cgroup":         {Runner: runnerStub{}, Cgroup: "/sys/fs/cgroup/x"},
 	}
 	badSessionOptions = map[string]acpterm.SessionOptions{
 		"SessionOptions.MaxTerminals":   {MaxTerminals: -1},
+		"SessionOptions.Commands.Stdin": {Commands: acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}}},
 		"SessionOptions.Commands.Dir":   {Commands: acpterm.CommandOptions{Dir: "relative"}},
 		"SessionOptions.Commands.Shell": {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
 		"SessionOptions.Roots[0]":       {Roots: []string{"relative"}},
@@ -71,6 +73,7 @@ var (
 	badCommandOptions = map[string]acpterm.CommandOptions{
 		"CommandOptions.Escalation[0]": {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
 		"CommandOptions.PTY":           {PTY: badPTY()},
+		"CommandOptions.Stdin":         {PTY: &acpterm.PTYOptions{}, Stdin: &acpterm.StdinOptions{}},
 	}
 	badLimits = map[string]acpterm.Limits{
 		"Limits.CPUTime": {CPUTime: -1}, "Limits.Memory": {Memory: -1}, "Limits.Processes": {Processes: -1},
@@ -137,12 +140,17 @@ func TestCommandOptionsThatCannotHold(t *testing.T) {
 		PTY: &acpterm.PTYOptions{},
 	})
 	hosttest.RequireOptionRefused(t, err, "create", "CommandOptions.PTY")
+	_, err = elsewhere.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{
+		Stdin: &acpterm.StdinOptions{},
+	})
+	hosttest.RequireOptionRefused(t, err, "create", "CommandOptions.Stdin")
 }
 
 // A value returned by a host's function is an option, too.
 func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
 	for field, options := range map[string]acpterm.CommandOptions{
 		"Options.CommandsFor.PTY":        {PTY: badPTY()},
+		"Options.CommandsFor.Stdin":      {Stdin: &acpterm.StdinOptions{}},
 		"Options.CommandsFor.Dir":        {Dir: "/"},
 		"Options.CommandsFor.Env":        {Env: []string{}},
 		"Options.CommandsFor.Unattended": {Unattended: []string{}},

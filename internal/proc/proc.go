@@ -52,7 +52,7 @@ type Spec struct {
 	Limits []Limit
 
 	// Stdin and Stderr are the command's standard input and error. If Stdin is nil, the command reads end of file; if
-	// Stderr is nil, standard error goes to the output's pipe. Neither can be used with a PTY, or on Windows.
+	// Stderr is nil, standard error goes to the output's pipe. Neither can be used with a PTY, nor Stderr on Windows.
 	Stdin, Stderr *os.File
 
 	// PTY is the size of a terminal to use as the command's standard input, output and error. If nil, it has none.

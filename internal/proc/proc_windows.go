@@ -173,11 +173,13 @@ func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 			return s.startOnPTY(t.pty, path, args, attr)
 		}
 	} else {
-		stdin, err := s.openNull()
-		if err != nil {
-			return nil, err
+		stdin := spec.Stdin
+		if stdin == nil {
+			if stdin, err = s.openNull(); err != nil {
+				return nil, err
+			}
+			defer stdin.Close()
 		}
-		defer stdin.Close()
 		output, w, err := s.outputPipe()
 		if err != nil {
 			return nil, err

@@ -1,0 +1,135 @@
+package acpterm
+
+// Standard input: the pipe or the reader of StdinOptions, and Terminal.Write, which also types into a PTY.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/proc"
+)
+
+// StdinOptions specifies what a command without a PTY reads from its standard input. The zero value is a pipe, which
+// Terminal.Write writes to and Terminal.CloseStdin closes.
+type StdinOptions struct {
+	// Reader, if non-nil, supplies the input instead of Terminal.Write. As in os/exec, the command inherits an
+	// *os.File, which must be open until Create returns. All other readers are copied to the pipe on a separate
+	// goroutine, until Read returns an error. After the command has exited, a Reader that is an io.Closer is closed,
+	// which should cause a blocked Read to return, since Manager.Close waits for it.
+	Reader io.Reader
+}
+
+// stdin is the standard input of a command that starts. The zero value reads end of file.
+type stdin struct {
+	file *os.File    // that the command inherits, or nil
+	pipe *proc.Input // feeds file, or nil
+	from io.Reader   // is copied to pipe, or nil
+}
+
+// open returns the standard input of one command.
+func (o *StdinOptions) open() (s stdin, err error) {
+	if o == nil {
+		return stdin{}, nil
+	}
+	if file, ok := o.Reader.(*os.File); ok {
+		if _, err := file.Stat(); err != nil { // it would be a closed descriptor
+			refused := optionError("CommandOptions.Stdin", "its Reader is not an open file")
+			refused.Err = err
+			return stdin{}, refused
+		}
+		return stdin{file: file}, nil
+	}
+	s.from = o.Reader
+	if s.file, s.pipe, err = proc.InputPipe(); err != nil {
+		return stdin{}, &Error{Kind: ErrInternal, Reason: "the standard input cannot be opened", Err: err}
+	}
+	return s, nil
+}
+
+// begin is called after the start. It returns the pipe for Terminal.Write, or nil.
+func (s stdin) begin(t *Terminal, tree *proc.Tree) *proc.Input {
+	if s.pipe == nil {
+		return nil
+	}
+	s.file.Close() // the command has it
+	tree.OnExit(func(proc.Exit, error) {
+		s.pipe.Close()
+		if closer, ok := s.from.(io.Closer); ok {
+			t.busy.Go(func() { callHook("Stdin's Close", func() { closer.Close() }) })
+		}
+	})
+	if s.from == nil {
+		return s.pipe
+	}
+	t.busy.Go(func() {
+		callHook("Stdin's Read", func() { io.Copy(s.pipe, s.from) })
+		s.pipe.Close()
+	})
+	return nil
+}
+
+// cancel is called instead of begin if the start has failed.
+func (s stdin) cancel() {
+	if s.pipe != nil {
+		s.file.Close()
+		s.pipe.Close()
+	}
+}
+
+// errNoStdin is the error of a write to a command that reads end of file.
+var errNoStdin = fmt.Errorf("nothing can be written to the command's standard input: %w", errors.ErrUnsupported)
+
+type noInput struct{}
+
+func (noInput) Write([]byte) (int, error) { return 0, errNoStdin }
+
+// input returns what Write writes to. The command has started.
+func (t *Terminal) input() io.Writer {
+	switch b, _ := t.behind().(localBackend); {
+	case b.stdin != nil:
+		return b.stdin
+	case t.HasPTY():
+		return t.pty()
+	}
+	return noInput{}
+}
+
+// Write sends keyboard input to a command running on a PTY, or writes to the pipe of CommandOptions.Stdin. On a PTY,
+// the input may contain control characters as well as text, such as "\x03" for an interrupt and "\x04" for end of
+// file, and the escape sequences of keys. Write is not available to agents. Each call is reported as an InputEvent,
+// which does not contain the input. Concurrent calls are serialized.
+//
+// If the system's buffer is full, Write blocks until there is room or the command exits. Any error is an *Error of kind
+// ErrInternal. It wraps errors.ErrUnsupported if the terminal has neither a PTY nor such a pipe, os.ErrClosed if the
+// command has exited or has closed the pipe, or CloseStdin was called, and a system error otherwise.
+func (t *Terminal) Write(p []byte) (n int, err error) {
+	<-t.started.Done()
+	n, err = t.input().Write(p)
+	if n > 0 {
+		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
+	}
+	if err != nil {
+		err = &Error{Op: "write", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
+	}
+	return n, err
+}
+
+// CloseStdin closes the pipe that Write writes to. The command then reads end of file after the rest of the input. A
+// blocked Write returns. It is not an error to call CloseStdin more than once, or after the command has exited. If the
+// terminal does not have such a pipe, for example because it has a PTY, CloseStdin returns an *Error of kind
+// ErrInternal that wraps errors.ErrUnsupported.
+func (t *Terminal) CloseStdin() error {
+	<-t.started.Done()
+	b, _ := t.behind().(localBackend)
+	err := errNoStdin
+	if b.stdin != nil {
+		err = b.stdin.Close()
+	}
+	if err == nil || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return &Error{Op: "close stdin", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
+}

@@ -97,6 +97,7 @@ func run(opts options) error {
 	if err != nil {
 		return errors.Join(err, finish())
 	}
+	watchLeftovers(m, opts.timeout)
 	hurry := context.AfterFunc(ctx, func() {
 		time.Sleep(interruptGrace)
 		m.Close()

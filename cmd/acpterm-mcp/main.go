@@ -48,7 +48,7 @@ var (
 
 func main() {
 	opts, err := readOptions(os.Args[1:])
-	if err == nil && !opts.help {
+	if err == nil && !opts.help && !opts.version {
 		err = run(opts)
 	}
 	switch {

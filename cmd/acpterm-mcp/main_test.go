@@ -425,7 +425,10 @@ func TestWrongCommandLine(t *testing.T) {
 		"is not a directory":                {"-root", "/no/such"},
 		"-sandbox cannot be used":           {"-sandbox", "-runner", "sh"},
 		"-helpers needs -runner":            {"-helpers", "/"},
-		"a limit is negative":               {"-timeout", "-1s"},
+		"-timeout must not be negative":     {"-timeout", "-1s"},
+		"-keep must be between 0 and 16777": {"-keep", "-1"},
+		"-keep must be between 0 and 1677":  {"-keep", "16777217"},
+		"-text must not be negative":        {"-text", "-1"},
 		"positive number of MiB":            {"-memory", "1G"},
 		"no such file":                      {"-rules", "/no/such"},
 		"\"maybe\"":                         {"-others", "maybe"},
@@ -451,7 +454,10 @@ func TestWrongCommandLine(t *testing.T) {
 		require.True(t, strings.HasPrefix(string(text), "acpterm-mcp: wrong command line: "), "%s", text)
 		require.Equal(t, 1, strings.Count(string(text), "\n"), "%s", text)
 	}
-	text, err := program("-audit", t.TempDir()).CombinedOutput()
+	text, err := program("-version").CombinedOutput()
+	require.NoError(t, err)
+	require.Regexp(t, `^acpterm-mcp \S+ go1\S+ \w+/\w+\n$`, string(text))
+	text, err = program("-audit", t.TempDir()).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(text), "acpterm-mcp: -audit: ")
 }

@@ -3,12 +3,14 @@ package main
 // The command line.
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -21,7 +23,7 @@ import (
 
 // options holds the values of the command line.
 type options struct {
-	help bool
+	help, version bool
 
 	roots []string
 	rules rules
@@ -70,6 +72,10 @@ func readOptions(arguments []string) (opts options, err error) {
 	case flags.NArg() > 0:
 		return opts, fmt.Errorf("%w: there is no argument %q (-h lists the flags)", errUsage, flags.Arg(0))
 	}
+	if opts.version {
+		fmt.Println("acpterm-mcp", cmp.Or(version(), "(devel)"), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+		return opts, nil
+	}
 	if err := opts.check(); err != nil {
 		return opts, fmt.Errorf("%w: %w", errUsage, err)
 	}
@@ -113,6 +119,7 @@ func (opts *options) flags() *flag.FlagSet {
 		})
 	flags.StringVar(&opts.helpers, "helpers", "",
 		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: the remote PATH)")
+	flags.BoolVar(&opts.version, "version", false, "print the version")
 	return flags
 }
 
@@ -125,12 +132,35 @@ func (opts *options) setMemory(text string) error {
 	return nil
 }
 
+// maxKeep is the most output that a Manager keeps of a command by default, in bytes.
+const maxKeep = 16 << 20
+
+// checkLimits fails for a number out of its range, and names the flag.
+func (opts *options) checkLimits() error {
+	for _, limit := range []struct {
+		flag  string
+		value int64
+	}{
+		{"timeout", int64(opts.timeout)}, {"cpu", int64(opts.limits.CPUTime)},
+		{"processes", int64(opts.limits.Processes)}, {"text", int64(opts.maxText)},
+	} {
+		if limit.value < 0 {
+			return fmt.Errorf("-%s must not be negative", limit.flag)
+		}
+	}
+	if opts.keep < 0 || opts.keep > maxKeep {
+		return fmt.Errorf("-keep must be between 0 and %d bytes (16 MiB)", maxKeep)
+	}
+	return nil
+}
+
 // check completes the options, and fails for invalid values and combinations.
 func (opts *options) check() (err error) {
+	if err := opts.checkLimits(); err != nil {
+		return err
+	}
 	far := opts.runner != nil
 	switch {
-	case opts.timeout < 0 || opts.limits.CPUTime < 0 || opts.limits.Processes < 0 || opts.keep < 0 || opts.maxText < 0:
-		return errors.New("a limit is negative")
 	case !opts.sandbox && (opts.network || opts.writable != nil || opts.hidden != nil):
 		return errors.New("-network, -writable and -hidden need -sandbox")
 	case opts.sandbox && far:

@@ -35,7 +35,6 @@ import (
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/acpterm/acpterm/display"
-	"github.com/acpterm/acpterm/journal"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/usershell"
@@ -155,11 +154,12 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 			return nil, nil, fmt.Errorf("-sandbox: %w", err)
 		}
 	}
-	if opts.journal != "" {
-		if err := recoverCommands(ctx, opts.journal); err != nil {
-			return nil, nil, fmt.Errorf("-journal: %w", err)
-		}
-		managed.Journal = journal.Dir(opts.journal)
+	kept, err := opts.openJournal(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kept != "" {
+		managed.Journal = kept
 	}
 	if opts.audit != "" {
 		var roots []string
@@ -173,13 +173,4 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 		managed.Record, finish = log.Record, log.Close
 	}
 	return managed, finish, nil
-}
-
-// recoverCommands ends the commands of earlier runs of this program, if it was killed.
-func recoverCommands(ctx context.Context, dir string) error {
-	left, err := journal.Recover(ctx, dir)
-	for _, r := range left {
-		say(fmt.Sprintf("ended %d processes that an earlier run left behind: %s", len(r.Ended), r.Command))
-	}
-	return err
 }

@@ -37,7 +37,16 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	racetest.Main(m)
+	racetest.Restart()
+	own, err := os.MkdirTemp("", "acpterm-mcp") // instead of the user's directories
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", filepath.Join(own, "state"))
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(own, "config"))
+	code := m.Run()
+	os.RemoveAll(own)
+	os.Exit(code)
 }
 
 // program returns the command that starts the program.

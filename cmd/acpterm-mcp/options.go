@@ -38,7 +38,8 @@ type options struct {
 	loginEnv bool
 	shell    acpterm.Shell
 
-	audit, journal, view string
+	audit, view string
+	journal     *string // a directory, "" for none, or nil for the default
 
 	runner  []string // the command line of a shell where commands run, or nil to run them here
 	helpers string
@@ -109,8 +110,11 @@ func (opts *options) flags() *flag.FlagSet {
 			return err
 		})
 	flags.StringVar(&opts.audit, "audit", "", "a `file` outside the roots that records each decision and end as JSON")
-	flags.StringVar(&opts.journal, "journal", "",
-		"a `directory` outside the roots for records of running commands, to end those that a crash leaves behind")
+	flags.Func("journal", "a `directory` for records of commands, to end those that a crash leaves behind; '' for none",
+		func(dir string) error {
+			opts.journal = &dir
+			return nil
+		})
 	flags.StringVar(&opts.view, "view", "", "a local `address` for a live page, such as 127.0.0.1:0; its URL is on stderr")
 	flags.Func("runner", "run commands through a remote POSIX shell, started by a `command` such as 'ssh host'",
 		func(line string) (err error) {
@@ -165,7 +169,7 @@ func (opts *options) check() (err error) {
 		return errors.New("-network, -writable and -hidden need -sandbox")
 	case opts.sandbox && far:
 		return errors.New("-sandbox cannot be used with -runner, whose command may enter a remote sandbox")
-	case far && (opts.loginEnv || opts.journal != "" || opts.rules.redirect):
+	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect):
 		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
@@ -176,8 +180,10 @@ func (opts *options) check() (err error) {
 	if !far {
 		err = opts.findRoots()
 	}
-	if err == nil && opts.journal != "" {
-		err = outside(opts.journal, slices.Concat(opts.roots, opts.writable))
+	if err == nil && opts.hasJournal() {
+		if err = outside(*opts.journal, slices.Concat(opts.roots, opts.writable)); err != nil {
+			err = fmt.Errorf("-journal: %w", err)
+		}
 	}
 	if err == nil && opts.view != "" {
 		opts.view, err = loopback(opts.view)
@@ -194,9 +200,15 @@ func (opts *options) check() (err error) {
 	return err
 }
 
+// hasJournal reports whether -journal names a directory.
+func (opts *options) hasJournal() bool { return opts.journal != nil && *opts.journal != "" }
+
 // findPaths makes the paths on this machine absolute, except for the roots.
 func (opts *options) findPaths() (err error) {
-	paths := []*string{&opts.audit, &opts.journal, &opts.helpers}
+	paths := []*string{&opts.audit, &opts.helpers}
+	if opts.journal != nil {
+		paths = append(paths, opts.journal)
+	}
 	for _, list := range [][]string{opts.writable, opts.hidden} {
 		for i := range list {
 			paths = append(paths, &list[i])

@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 )
 
-// outside fails if the journal at path is one of dirs or below one, before or after links are resolved: commands that
-// write to it could choose which processes the next start ends. The path is absolute, and may be missing.
+// outside fails if a path of this program's own files is one of dirs or below one, before or after links are resolved:
+// commands that write to a journal could choose which processes the next start ends, or answer questions for the user.
+// The path is absolute, and may be missing.
 func outside(path string, dirs []string) error {
 	resolved, err := resolve(path)
 	if err != nil {
-		return fmt.Errorf("-journal: %w", err)
+		return err
 	}
 	for _, dir := range dirs {
 		wanted, err := os.Stat(dir)
@@ -25,10 +26,10 @@ func outside(path string, dirs []string) error {
 		for _, name := range []string{path, resolved} { // commands can change a link in a root
 			inside, err := isInside(name, wanted)
 			if err != nil {
-				return fmt.Errorf("-journal: %w", err)
+				return err
 			}
 			if inside {
-				return fmt.Errorf("-journal: %s is in %s, where commands may write: choose another directory", name, dir)
+				return fmt.Errorf("%s is in %s, where commands may write: choose another directory", name, dir)
 			}
 		}
 	}

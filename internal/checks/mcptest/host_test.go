@@ -73,9 +73,10 @@ type server struct {
 // transports are the ways in which a client can connect. Each function starts a server that runs commands in dir, asks
 // about touch and denies rm.
 var transports = map[string]func(t *testing.T, e environment, dir string) server{
-	"stdio": func(_ *testing.T, e environment, dir string) server {
+	"stdio": func(t *testing.T, e environment, dir string) server {
 		return server{
-			Command: e.server, Args: []string{"-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ..."},
+			Command: e.server, Args: []string{"-root", dir, "-others", "allow", "-ask", "touch ...", "-deny", "rm ...",
+				"-journal", filepath.Join(t.TempDir(), "journal")},
 			Remembers: true,
 		}
 	},

@@ -379,10 +379,16 @@ type terminalOutput struct{ t *Terminal }
 
 func (o terminalOutput) Text() (text string, start int64) { return o.t.store.text() }
 
-func (o terminalOutput) Total() int64 { return o.t.store.polled() }
+// Total returns 0 for a text that changes in place, which is then never read by Window.
+func (o terminalOutput) Total() int64 {
+	if polled := o.t.store.polled(); polled != nil {
+		return polled.Total()
+	}
+	return 0
+}
 
 func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
-	return wire.Window(o.t.store.buffer().Window(raw, o.t.store.limits().last, known, size))
+	return wire.Window(o.t.store.polled().Window(raw, o.t.store.limits().last, known, size))
 }
 
 func (o terminalOutput) Response() (encode func(start int64) []byte) {

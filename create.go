@@ -247,7 +247,7 @@ func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (loca
 	c := Command{
 		Args: append([]string{req.Command}, req.Args...),
 		Dir:  dir,
-		Env:  mergeEnv(s.machine.names(), env, dir, o.unattended(), req.Env),
+		Env:  mergeEnv(s.machine.names(), env, dir, o.unattended(env, req.Env), req.Env),
 	}
 	var found located
 	shell := len(req.Args) == 0 && o.ShellLines == ShellAlways
@@ -271,7 +271,7 @@ func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 	})
 	own := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
 	if !s.commands.PTY.Attended {
-		own = append(own, s.commands.unattended()...)
+		own = append(own, s.commands.unattended(base, set)...)
 	}
 	return mergeEnv(lookup.Key, base, c.Dir, own, set)
 }
@@ -340,7 +340,7 @@ func (m *Manager) run(
 		timeout:    max(s.commands.Timeout, 0),
 		owner:      managed{},
 		backend:    notStarted{},
-		store:      newStore(limits, s.commands.PTY),
+		store:      newStore(limits, &s.commands),
 		shared:     &m.shared,
 	}
 	if err := m.registerInRoom(t, s); err != nil {

@@ -82,6 +82,9 @@ func (m *Manager) Stats() Stats {
 			s.Running++
 		}
 		s.KeptBytes += t.store.buffer().Kept()
+		if polled := t.store.polled(); polled != nil && polled != t.store.buffer() {
+			s.KeptBytes += polled.Kept()
+		}
 	}
 	s.PendingEvents, _ = m.events.Waiting()
 	return s

@@ -33,8 +33,11 @@ type CommandOptions struct {
 
 	// Unattended specifies variables that keep pagers, editors and prompts from waiting for a user, in the form
 	// "NAME=value". They override Env, but not the variables of a request, and are not set if a command has an Attended
-	// PTY. By default, PAGER, GIT_PAGER, EDITOR, VISUAL and GIT_EDITOR are cat, and GIT_TERMINAL_PROMPT is 0. To set no
-	// variables, use an empty, non-nil slice.
+	// PTY. To set no variables, use an empty, non-nil slice.
+	//
+	// By default, PAGER, GIT_PAGER, EDITOR, VISUAL and GIT_EDITOR are cat, and GIT_TERMINAL_PROMPT is 0. The others do
+	// not override Env: PYTHONUNBUFFERED is 1 and, without a PTY, NO_COLOR is 1, unless FORCE_COLOR or CLICOLOR_FORCE
+	// is set, and TERM is dumb, unless Env has another TERM than this process.
 	Unattended []string
 
 	// Shell specifies the shell used to run shell lines. If Shell is nil, the system's shell is used (see the Shell
@@ -82,6 +85,12 @@ type CommandOptions struct {
 	// FollowBytes is the minimum number of bytes of output to keep for Terminal.Follow, even if the agent requests a
 	// lower limit or MaxOutputByteLimit is lower. The default is 64 KiB.
 	FollowBytes int64
+
+	// PlainOutput removes escape sequences, such as colours, from the text that agents read (Terminal.Output and Head,
+	// see display.StripANSI), whose limit and offsets then count the remaining bytes. Terminal.Follow still returns all
+	// bytes, so a user sees the colours. On a PTY, agents always read plain text. The option is set if any level sets
+	// it.
+	PlainOutput bool
 }
 
 // orElse returns the options with those of the next level where they are zero.
@@ -106,6 +115,7 @@ func (o CommandOptions) orElse(next CommandOptions) CommandOptions {
 		Timeout:         cmp.Or(o.Timeout, next.Timeout),
 		OutputByteLimit: cmp.Or(o.OutputByteLimit, next.OutputByteLimit),
 		FollowBytes:     cmp.Or(o.FollowBytes, next.FollowBytes),
+		PlainOutput:     o.PlainOutput || next.PlainOutput,
 	}
 }
 
@@ -196,13 +206,6 @@ type Options struct {
 	// the goroutine that calls the Manager.Observe hooks and before those hooks. For these events, errors are only
 	// logged, and ctx is cancelled when the ctx passed to Shutdown is.
 	Record func(ctx context.Context, event Event) error
-}
-
-// unattended are the variables for commands that no user answers.
-func (o *CommandOptions) unattended() []string {
-	return orElse(o.Unattended, []string{
-		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
-	})
 }
 
 func (o *CommandOptions) escalation() []EscalationStep {

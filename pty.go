@@ -114,7 +114,7 @@ func (s *screenStore) Commit(n int) {
 
 func (s *screenStore) room() int64                      { return s.roomMax }
 func (s *screenStore) text() (text string, start int64) { return s.screen.Text() }
-func (s *screenStore) polled() int64                    { return 0 }
+func (s *screenStore) polled() *output.Buffer           { return nil }
 
 func (s *screenStore) head(limit int64) (text string, end int64) {
 	text = s.screen.Head(limit)

@@ -7,16 +7,16 @@ import (
 	"encoding/json"
 	"iter"
 
-	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show these
-// bytes (byteStore) or the text on a PTY's screen (screenStore). All methods but Sink's may be called concurrently.
+// bytes (byteStore), these without escape sequences (plainStore) or the text on a PTY's screen (screenStore). All
+// methods but Target's may be called concurrently.
 type store interface {
-	capture.Sink
+	output.Target
 	buffer() *output.Buffer
 	limits() outputLimits
 	// room is the maximum number of bytes in memory. It does not change.
@@ -25,8 +25,8 @@ type store interface {
 	text() (text string, start int64)
 	// head returns at most limit bytes of the beginning, and the offset of its end.
 	head(limit int64) (text string, end int64)
-	// polled returns the number of bytes so far, or 0 if the text changes in place.
-	polled() int64
+	// polled returns the buffer with the bytes of text, or nil if the text changes in place.
+	polled() *output.Buffer
 	// commandEnded is called after the last output of the command itself. It shows an unfinished character.
 	commandEnded()
 	// size returns the size of the PTY, or nil.
@@ -43,10 +43,13 @@ type byteStore struct {
 
 func newByteStore(l outputLimits) *byteStore { return &byteStore{output.New(l.kept, l.head), l} }
 
-// newStore returns the store for a command with a PTY, or without if pty is nil.
-func newStore(l outputLimits, pty *PTYOptions) store {
-	if pty != nil {
-		return newScreenStore(l, pty.size())
+// newStore returns the store for a command with these options.
+func newStore(l outputLimits, o *CommandOptions) store {
+	switch {
+	case o.PTY != nil:
+		return newScreenStore(l, o.PTY.size())
+	case o.PlainOutput:
+		return newPlainStore(l)
 	}
 	return newByteStore(l)
 }
@@ -56,7 +59,7 @@ func (s *byteStore) limits() outputLimits                             { return s
 func (s *byteStore) room() int64                                      { return s.Room() }
 func (s *byteStore) text() (text string, start int64)                 { return s.Last(s.most.last) }
 func (s *byteStore) head(limit int64) (text string, end int64)        { return s.Head(limit) }
-func (s *byteStore) polled() int64                                    { return s.Total() }
+func (s *byteStore) polled() *output.Buffer                           { return s.Buffer }
 func (s *byteStore) commandEnded()                                    { s.CommandEnded() }
 func (s *byteStore) size() *TerminalSize                              { return nil }
 func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return proc.ErrNoPTY }

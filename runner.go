@@ -230,7 +230,7 @@ func (runnerMachine) remember(context.Context, *authorized) (unverified []string
 func (m runnerMachine) start(
 	ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings,
 ) (_ backend, err error) {
-	b := &runnerBackend{output: output.NewWriter(t.store.buffer())}
+	b := &runnerBackend{output: output.NewWriter(t.store)}
 	request := StartRequest{
 		SessionID: t.SessionID(), TerminalID: t.id, Command: c, Pin: allowed.pin,
 		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,

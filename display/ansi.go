@@ -5,9 +5,9 @@ package display
 import (
 	"context"
 	"io"
-	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/ansi"
 )
 
 // StripANSI removes terminal escape sequences (ECMA-48) from text. This includes colours and cursor movements (CSI),
@@ -27,133 +27,16 @@ func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
 // An ANSIStripper removes escape sequences in the same way as StripANSI, but from text that arrives in chunks, which
 // may be split anywhere. The zero value is ready to use. An ANSIStripper is not safe for concurrent use.
-type ANSIStripper struct {
-	state ansiState
-	led   bool // the last byte was ansiLead, not yet processed
-}
-
-// ansiState is the position of a text in a sequence.
-type ansiState int
-
-const (
-	ansiText   ansiState = iota
-	ansiEscape           // after ESC and any intermediate bytes
-	ansiCSI
-	ansiOSC
-	ansiString // DCS, SOS, PM, APC
-)
-
-const (
-	esc      = 0x1b
-	ansiLead = 0xc2 // the first byte of the characters of C1, and of 32 others, in UTF-8
-)
+type ANSIStripper struct{ stripper ansi.Stripper }
 
 // Strip returns the next chunk with any escape sequences removed. If a chunk ends in the middle of a sequence, the rest
 // of the sequence is removed by the next call. Concatenating the results is equivalent to calling StripANSI with the
 // concatenated chunks.
 func (s *ANSIStripper) Strip(chunk string) string {
-	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
-	if isPlain && s.isText() {
+	if ansi.IsPlain(&s.stripper, chunk) {
 		return chunk
 	}
-	var b strings.Builder
-	b.Grow(len(chunk))
-	for i := 0; i < len(chunk); i++ {
-		if s.isText() { // most bytes are
-			n := plainPrefix(chunk[i:])
-			b.WriteString(chunk[i : i+n])
-			if i += n; i == len(chunk) {
-				break
-			}
-		}
-		s.next(&b, chunk[i])
-	}
-	return b.String()
-}
-
-func (s *ANSIStripper) isText() bool { return s.state == ansiText && !s.led }
-
-// plainPrefix returns the number of bytes before the first that may begin a sequence.
-func plainPrefix(text string) int {
-	n := 0
-	for n < len(text) && text[n] != esc && text[n] != ansiLead {
-		n++
-	}
-	return n
-}
-
-// next processes a byte, and writes it if it is text.
-func (s *ANSIStripper) next(b *strings.Builder, c byte) {
-	if s.led {
-		s.led = false
-		switch {
-		case c >= 0x80 && c < 0xa0:
-			s.introduce(c - 0x40)
-			return
-		case s.state == ansiText && c >= 0xa0 && c < 0xc0:
-			b.Write([]byte{ansiLead, c})
-			return
-		case s.state == ansiText:
-			b.WriteString("\uFFFD")
-		}
-	}
-	if c == ansiLead {
-		s.led = true
-		if !s.inString() {
-			s.state = ansiText // never part of a sequence
-		}
-		return
-	}
-	switch {
-	case c == esc:
-		s.state = ansiEscape
-	case s.state == ansiText:
-		b.WriteByte(c)
-	case c == 0x18 || c == 0x1a: // CAN, SUB
-		s.state = ansiText
-	case s.inString():
-		if s.state == ansiOSC && (c == '\a' || c == '\n') {
-			s.state = ansiText
-			if c == '\n' {
-				b.WriteByte('\n')
-			}
-		}
-	default:
-		s.inSequence(b, c)
-	}
-}
-
-func (s *ANSIStripper) inString() bool { return s.state == ansiOSC || s.state == ansiString }
-
-// inSequence processes a byte of a sequence other than a string.
-func (s *ANSIStripper) inSequence(b *strings.Builder, c byte) {
-	switch {
-	case c < 0x20: // takes effect even within a sequence
-		b.WriteByte(c)
-	case c >= 0x80: // never part of a sequence
-		s.state = ansiText
-		b.WriteByte(c)
-	case s.state == ansiCSI:
-		if c >= 0x40 && c < 0x7f {
-			s.state = ansiText
-		}
-	case c >= 0x30 && c < 0x7f:
-		s.introduce(c)
-	}
-}
-
-// introduce processes the byte after ESC, or the equivalent of a control character that stands for both.
-func (s *ANSIStripper) introduce(c byte) {
-	switch c {
-	case '[':
-		s.state = ansiCSI
-	case ']':
-		s.state = ansiOSC
-	case 'P', 'X', '^', '_':
-		s.state = ansiString
-	default:
-		s.state = ansiText
-	}
+	return string(ansi.Append(&s.stripper, make([]byte, 0, len(chunk)), chunk))
 }
 
 // Follow copies the output of a terminal to w as it arrives. Since Follow uses an ANSIStripper, w may be the user's

@@ -170,6 +170,10 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			shows: func(_ *testing.T, m *acpterm.Manager, _ *acpterm.Terminal) any { return m.Stats().ReservedBytes },
 			wants: numbers,
 		},
+		"PlainOutput": {
+			values: four(func(int) acpterm.CommandOptions { return acpterm.CommandOptions{PlainOutput: true} }),
+			late:   true, request: shell(`printf '\033[1mx'`), shows: printed, wants: [4]any{"x", "x", "x", "x"},
+		},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -221,31 +222,43 @@ func TestPTYIsOpenedAgain(t *testing.T) {
 	require.Equal(t, uint32(3), *term.ExitStatus().ExitCode)
 }
 
-// Unattended commands do not wait in a pager, an editor or a prompt.
+// Unattended commands do not wait in a pager, an editor or a prompt, and write plain text to a pipe. A request overrides
+// each variable, and the environment those of plain text.
 func TestUnattendedVariables(t *testing.T) {
+	t.Setenv("TERM", "of-the-host")
 	attended := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Attended: true, Term: "vt100"}}
 	for name, c := range map[string]struct {
 		unattended []string
 		terminal   *acpterm.CommandOptions
-		env        []acpterm.EnvVariable
+		base       []string
+		env        string
 		want       string
 	}{
-		"a pipe":            {want: "cat cat 0 dumb 77"},
-		"a PTY":             {terminal: onPTY(), want: "cat cat 0 xterm-256color"},
-		"attended":          {terminal: attended, want: "less vi  vt100"},
-		"asked for":         {env: []acpterm.EnvVariable{{Name: "PAGER", Value: "more"}}, want: "more cat 0 dumb 77"},
-		"none":              {unattended: []string{}, want: "less vi  dumb 77"},
-		"of the embedder's": {unattended: []string{"PAGER=head"}, want: "head vi  dumb 77"},
+		"a pipe":              {want: "cat cat 0 77 dumb 1 1"},
+		"a PTY":               {terminal: onPTY(), want: "cat cat 0  xterm-256color  1"},
+		"attended":            {terminal: attended, want: "less vi   vt100"},
+		"asked for":           {env: "PAGER=more", want: "more cat 0 77 dumb 1 1"},
+		"a terminal asked":    {env: "TERM=x", want: "cat cat 0 77 x 1 1"},
+		"colours asked for":   {env: "FORCE_COLOR=1", want: "cat cat 0 77 dumb  1"},
+		"no setting asked":    {env: "NO_COLOR=", want: "cat cat 0 77 dumb  1"},
+		"buffering asked for": {env: "PYTHONUNBUFFERED=", want: "cat cat 0 77 dumb 1 "},
+		"of the environment":  {base: []string{"TERM=x", "NO_COLOR=", "PYTHONUNBUFFERED=2"}, want: "cat cat 0 77 x  2"},
+		"colours":             {base: []string{"CLICOLOR_FORCE=1"}, want: "cat cat 0 77 dumb  1"},
+		"none":                {unattended: []string{}, want: "less vi  77 of-the-host  "},
+		"of the embedder's":   {unattended: []string{"PAGER=head"}, want: "head vi  77 of-the-host  "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := hosttest.NewManager(t, &acpterm.Options{
 				Commands: acpterm.CommandOptions{
-					Env:        append(os.Environ(), "PAGER=less", "EDITOR=vi", "TERM=dumb", "COLUMNS=77", "GIT_TERMINAL_PROMPT="),
+					Env: append([]string{"PATH=" + os.Getenv("PATH"), "TERM=of-the-host", "PAGER=less", "EDITOR=vi",
+						"COLUMNS=77", "GIT_TERMINAL_PROMPT="}, c.base...),
 					Unattended: c.unattended,
 				},
 			})
-			req := shellRequest(`echo "$PAGER $EDITOR $GIT_TERMINAL_PROMPT $TERM $COLUMNS"`)
-			req.Env = c.env
+			req := shellRequest(`echo "$PAGER $EDITOR $GIT_TERMINAL_PROMPT $COLUMNS $TERM $NO_COLOR $PYTHONUNBUFFERED"`)
+			if name, value, ok := strings.Cut(c.env, "="); ok {
+				req.Env = []acpterm.EnvVariable{{Name: name, Value: value}}
+			}
 			require.Equal(t, c.want+"\n", hosttest.Finish(t, m, req, c.terminal).Output().Output)
 		})
 	}

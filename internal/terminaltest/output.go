@@ -23,6 +23,7 @@ func outputTests() []test {
 		{"OutputLimits", TestOutputLimits},
 		{"HeadOfTheOutput", TestHeadOfTheOutput},
 		{"CharacterSplitByAPause", TestCharacterSplitByAPause},
+		{"PlainOutput", TestPlainOutput},
 		{"ThirtyTerminalsDoNotMix", TestThirtyTerminalsDoNotMix},
 		{"FollowIsLive", TestFollowIsLive},
 		{"FollowTellsWhatWasMissed", TestFollowTellsWhatWasMissed},
@@ -129,6 +130,37 @@ func TestCharacterSplitByAPause(t *testing.T, p Place) {
 		}
 		require.Equal(t, split.after, term.Output().Output)
 		require.Equal(t, split.after, followed.String())
+	}
+}
+
+// PlainOutput removes escape sequences from the text of agents only, even if they are written in two parts, and shows
+// an unfinished character at the end.
+func TestPlainOutput(t *testing.T, p Place) {
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{PlainOutput: true}})
+	file := filepath.Join(p.TempDir(t), "go")
+	for _, split := range []struct{ first, second, before, after string }{
+		{"a\x1b[3", "1mb\x1b[m", "a", "ab"},
+		{"\x1b]0;title", "\acé", "", "cé"},
+		{"\x1b[1mé\x1b[m\xc2", "\xa9\x1b[", "é", "é©"},
+		{"a", "\x1b[mé\xc2", "a", "aé\uFFFD"},
+	} {
+		if runtime.GOOS == "windows" && strings.Contains(split.after, "\uFFFD") {
+			continue // that is text in the console's code page
+		}
+		p.remove(file + ".0")
+		term := Create(t, m, p.Child("pieces", file, strconv.Quote(split.first), strconv.Quote(split.second)))
+		for term.OutputTotal() < int64(len(strings.TrimSuffix(split.first, "\xc2"))) {
+			runtime.Gosched()
+		}
+		require.Equal(t, split.before, term.Output().Output)
+		require.NoError(t, p.writeFile(file+".0", nil, 0o600))
+		var followed strings.Builder
+		for chunk := range term.Follow(t.Context(), 0) {
+			followed.WriteString(chunk.Raw)
+		}
+		require.Equal(t, split.first+split.second, followed.String())
+		AwaitExit(t, term)
+		require.Equal(t, split.after, term.Output().Output)
 	}
 }
 

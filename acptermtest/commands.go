@@ -27,8 +27,9 @@ import (
 // the command cannot be started, and the create request fails with acpterm.ErrInternal.
 //
 // All directories are assumed to exist, and all programs are assumed to be in /usr/bin. Relative paths are resolved
-// relative to the command's directory, or relative to / if the command does not have a directory. Limits are accepted
-// but are not enforced.
+// relative to the command's directory, or relative to / if the command does not have a directory. Limits are reported
+// as enforced; a Script exceeds one by calling Process.Raise. A Machine also scripts Base, unenforceable limits, and
+// commands that fail to start.
 //
 // Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script
@@ -92,8 +93,7 @@ func (c Commands) has(program string) bool {
 
 // Start runs the Script for a command in a new goroutine.
 func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
-	command := l.Command
-	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {
+	for _, key := range keysFor(l.Command) {
 		if script, ok := c[key]; ok {
 			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than the process ids of any system
 			t := &tree{launch: l, pid: pid, gone: make(chan struct{}), lost: make(chan struct{})}
@@ -101,5 +101,10 @@ func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Proc
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("acptermtest: no key of Commands is %q", command.String())
+	return nil, fmt.Errorf("acptermtest: no key of Commands is %q", l.Command.String())
+}
+
+// keysFor returns the keys that match a command, the most specific one first.
+func keysFor(c acpterm.Command) []string {
+	return []string{c.String(), c.Args[0], path.Base(c.Args[0]), "*"}
 }

@@ -9,8 +9,9 @@
 //	}})
 //
 // [NewManager] creates a manager for use with these functions or with real commands. The manager is closed
-// automatically when the test ends, and the test fails if any goroutine, process or file is left behind. To list the
-// terminals that the program has not released, use m.Terminals().
+// automatically when the test ends, and the test fails if any goroutine, process or file is left behind. [AllReleased]
+// checks that the program has released its terminals. A [Machine] adds a directory, an environment, limits and commands
+// that fail to start.
 //
 // [NewAgent] simulates an agent that the program can connect to. The simulated agent calls a function for each prompt:
 //

@@ -24,7 +24,10 @@ import (
 //
 // If a test creates more than one manager, only the first manager checks for goroutines and files, because it is the
 // last one to be closed. It is not an error to leave a terminal unreleased. To check for unreleased terminals, call
-// Terminals.
+// AllReleased.
+//
+// If Options.Runner is Commands or a Machine, NewManager calls Options.CommandsFor once with each of their keys, for
+// the session "acptermtest". The test fails if the options returned for a command are invalid.
 //
 // If Options.Runner is nil, commands run in real processes. In that case, the test must not run in parallel with other
 // tests, because processes and files are shared by the whole program. NewManager enforces this by calling t.Setenv,
@@ -42,6 +45,7 @@ func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acp
 	if options != nil {
 		own = *options
 	}
+	checkCommandsFor(t, own)
 	var before files
 	if own.Runner == nil {
 		t.Setenv("ACPTERMTEST", t.Name())

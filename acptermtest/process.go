@@ -34,6 +34,9 @@ type Process struct {
 // Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
+// Limits returns the limits that the command was started with. They have no effect unless the Script calls Raise.
+func (p *Process) Limits() acpterm.Limits { return p.tree.launch.Limits }
+
 // Context returns a context that's cancelled when a signal terminates the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
@@ -70,6 +73,14 @@ func (p *Process) Catch(signals ...syscall.Signal) {
 // Await waits for one of the signals passed to Catch and returns that signal.
 func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
+}
+
+// Raise sends a signal to the process itself, as the system does when a limit is exceeded (SIGXCPU, SIGXFSZ, SIGKILL).
+// It returns only if the Script ignores or catches the signal.
+func (p *Process) Raise(sig syscall.Signal) {
+	p.exitIfEnded()
+	p.signal(sig)
+	p.exitIfEnded()
 }
 
 // Spawn starts another process in the same tree. If the new process outlives the current one, the output remains open
@@ -236,8 +247,8 @@ func (t *tree) Err() error {
 	}
 }
 
-// Limits returns nil, since limits are not applied.
-func (t *tree) Limits() []acpterm.EnforcedLimit { return nil }
+// Limits returns all limits of the command.
+func (t *tree) Limits() []acpterm.EnforcedLimit { return limitsOf(t.launch.Limits) }
 
 // Close is a no-op, because the release has already terminated or abandoned all scripts.
 func (t *tree) Close() {}

@@ -119,6 +119,12 @@ func run(opts options) error {
 	return errors.Join(err, m.Shutdown(context.Background()), finish())
 }
 
+// noPagers returns variables that turn pagers off. On a PTY, an allowed program may start one, in which the model could
+// type any command.
+func noPagers() []string {
+	return []string{"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "LESSSECURE=1"}
+}
+
 // managerOptions returns the options that the flags ask for. finish is called after the Manager's Shutdown.
 func managerOptions(ctx context.Context, opts options, far *farSide) (
 	managed *acpterm.Options, finish func() error, err error,
@@ -139,6 +145,12 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 			return nil, nil, fmt.Errorf("-login-env: %w", err)
 		}
 		managed.Commands.Env = login.Env()
+	}
+	if far == nil {
+		if managed.Commands.Env == nil {
+			managed.Commands.Env = os.Environ()
+		}
+		managed.Commands.Env = append(managed.Commands.Env, noPagers()...)
 	}
 	var approvals policy.Approvals
 	rules, err := opts.rules.policy(far != nil, managed.Commands.Env)

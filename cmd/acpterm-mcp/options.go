@@ -97,7 +97,7 @@ func (opts *options) flags() *flag.FlagSet {
 	flags.BoolVar(&opts.network, "network", false, "allow the network in the sandbox")
 	list("writable", "another `path` for writes in the sandbox, such as a compiler's cache; repeatable", &opts.writable)
 	list("hidden", "a `path` that commands cannot read in the sandbox, such as ~/.ssh; repeatable", &opts.hidden)
-	flags.DurationVar(&opts.timeout, "timeout", 0, "the longest `duration` of a command and what it left running, as 90s (default: no limit)")
+	flags.DurationVar(&opts.timeout, "timeout", 0, "the longest `duration` of a command and what it leaves running (default: no limit)")
 	flags.DurationVar(&opts.limits.CPUTime, "cpu", 0, "the most CPU time of a process, a `duration` (default: no limit)")
 	flags.Func("memory", "the most memory of a process, in `MiB` (default: no limit)", opts.setMemory)
 	flags.IntVar(&opts.limits.Processes, "processes", 0, "the most processes, a `number` (default: no limit)")

@@ -22,6 +22,7 @@ import (
 type rules struct {
 	given     []policy.Rule
 	files     []policy.Rule
+	sets      []*ruleSet
 	others    verdict  // of -others
 	defaults  verdict  // the strictest default of the files
 	lines     verdict  // the strictest shellLines of the files
@@ -61,8 +62,8 @@ func (r *rules) flags(flags *flag.FlagSet) {
 		}[name]
 		flags.Func(name, text, func(rule string) error { return r.add(rule, v) })
 	}
-	flags.Func("rules", "a `file` with more rules as JSON (package policy); -others overrides its default; repeatable",
-		r.read)
+	flags.Func("rules", "a `set` of rules ("+strings.Join(setNames(), ", ")+
+		"), or a file of rules as JSON; repeatable", r.read)
 	flags.Func("others",
 		"the `verdict` on commands that no rule matches: ask, deny or allow (default: that of -rules, or ask)",
 		func(text string) error {
@@ -93,7 +94,13 @@ func (r *rules) add(text string, v acpterm.Verdict) error {
 	return nil
 }
 
+// read reads a set by its name, or a file. A file with the name of a set is read as ./NAME.
 func (r *rules) read(path string) error {
+	if slices.Contains(setNames(), path) {
+		set, err := readSet(path)
+		r.sets = append(r.sets, set)
+		return err
+	}
 	data, err := os.ReadFile(home(path))
 	if err != nil {
 		return err
@@ -119,7 +126,7 @@ func (r *rules) all() []policy.Rule { return slices.Concat(r.files, r.given) }
 
 // allows reports whether some command may run without a question.
 func (r *rules) allows() bool {
-	return r.unmatched() == acpterm.VerdictAllow ||
+	return r.unmatched() == acpterm.VerdictAllow || len(r.sets) > 0 ||
 		slices.ContainsFunc(r.all(), func(rule policy.Rule) bool { return rule.Verdict == acpterm.VerdictAllow })
 }
 
@@ -131,15 +138,19 @@ func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 	if others == acpterm.VerdictAllow && len(all.Rules) == 0 && r.lines.given == nil {
 		return nil, nil
 	}
-	compile := func() (acpterm.Policy, error) { return all.Compile(env) }
+	compile := func(rules policy.Rules) (acpterm.Policy, error) { return rules.Compile(env) }
 	if far {
-		compile = all.CompileRemote
+		compile = policy.Rules.CompileRemote
 	}
-	programs, err := compile()
+	programs, err := compile(all)
 	if err != nil {
 		return nil, err
 	}
-	programs = naming(programs)
+	sets, err := compileSets(r.sets, compile)
+	if err != nil {
+		return nil, err
+	}
+	programs = naming(withSets(programs, sets))
 	if others != acpterm.VerdictAllow {
 		// A rule that allows git must not also allow the program that GIT_PAGER names.
 		settable := policy.AllowVariables(append(policy.SafeVariables(), r.variables...)...)

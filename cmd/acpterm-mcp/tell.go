@@ -69,6 +69,12 @@ func (r *rules) tell(exists func(program string) bool) string {
 func (r *rules) list(v acpterm.Verdict, exists func(program string) bool) string {
 	var programs []string
 	forms := make(map[string][]string)
+	add := func(program, form string) {
+		if _, there := forms[program]; !there {
+			programs = append(programs, program)
+		}
+		forms[program] = append(forms[program], form)
+	}
 	for _, rule := range r.all() {
 		if rule.Verdict != v || rule.Program != "" && !exists(rule.Program) {
 			continue
@@ -77,10 +83,16 @@ func (r *rules) list(v acpterm.Verdict, exists func(program string) bool) string
 		if program == "" {
 			program = "any program"
 		}
-		if _, there := forms[program]; !there {
-			programs = append(programs, program)
+		add(program, formOf(rule))
+	}
+	for _, set := range r.sets {
+		for _, c := range set.Commands {
+			for _, program := range c.Programs {
+				if v == acpterm.VerdictAllow && exists(program) {
+					add(program, c.form())
+				}
+			}
 		}
-		forms[program] = append(forms[program], formOf(rule))
 	}
 	items := make([]string, len(programs))
 	for i, program := range programs {

@@ -16,6 +16,9 @@ import (
 // maxQuestion is the length of a question, in bytes. Commands that need more to be shown in full are denied.
 const maxQuestion = 32 << 10
 
+// maxRule is the length of the rule in a question, in bytes.
+const maxRule = 200
+
 // AskClient asks the user by means of the MCP client that requested the command (elicitation). It is a function for
 // acpterm.Options.Approve:
 //
@@ -29,43 +32,60 @@ const maxQuestion = 32 << 10
 // The answer comes from the client, which is also the agent's program. Some clients can be set up to answer by
 // themselves. To ask the user in another way, use a function of your own.
 func AskClient(ctx context.Context, q acpterm.Question) acpterm.Answer {
+	return askClient(ctx, q, acpterm.ApprovalAllowOnce, acpterm.ApprovalSession)
+}
+
+// AskClientAlways is AskClient with one more answer, acpterm.ApprovalAllowAlways, for hosts that keep it. See
+// acpterm.Answer and policy.Approvals.
+func AskClientAlways(ctx context.Context, q acpterm.Question) acpterm.Answer {
+	return askClient(ctx, q, acpterm.ApprovalAllowOnce, acpterm.ApprovalSession, acpterm.ApprovalAllowAlways)
+}
+
+// askClient asks the user, who can allow the command in some ways, or deny it.
+func askClient(ctx context.Context, q acpterm.Question, ways ...acpterm.Approval) acpterm.Answer {
 	ask, ok := ctx.Value(clientKey{}).(client)
 	if !ok {
 		return acpterm.Answer{Reason: "approval is required, and there is no MCP client to ask for it"}
 	}
 	text, omitted := display.Question(q, maxQuestion)
+	if q.Rule != "" {
+		text += "rule       " + display.Quote(q.Rule, maxRule) + "\n"
+	}
 	if omitted > 0 || len(text) > 3*maxQuestion {
 		return acpterm.Answer{Reason: "approval is required, and the command is too long to show; use a shorter one"}
 	}
 	result, err := ask.question(ctx, &mcp.ElicitParams{
-		Message: "An agent wants to run a command:\n" + text, RequestedSchema: answerSchema(),
+		Message: "An agent wants to run a command:\n" + text, RequestedSchema: answerSchema(ways),
 	})
 	if err != nil {
 		return acpterm.Answer{Reason: "approval is required, and the MCP client cannot ask for it: " + err.Error()}
 	}
-	return acpterm.Answer{Approval: approval(result), Reason: refusal(result), By: "the user of " + ask.name}
+	return acpterm.Answer{Approval: approval(result, ways), Reason: refusal(result), By: "the user of " + ask.name}
 }
 
 // answerSchema describes the form that the client shows.
-func answerSchema() *jsonschema.Schema {
+func answerSchema(ways []acpterm.Approval) *jsonschema.Schema {
+	var answers []any
+	for _, way := range ways {
+		answers = append(answers, way.String())
+	}
+	answers = append(answers, acpterm.ApprovalRejectOnce.String())
 	return &jsonschema.Schema{
 		Type: "object",
 		Properties: map[string]*jsonschema.Schema{"answer": {
 			Type: "string", Title: "Answer", Description: "Whether the command may run",
-			Enum: []any{
-				acpterm.ApprovalAllowOnce.String(), acpterm.ApprovalSession.String(), acpterm.ApprovalRejectOnce.String(),
-			},
+			Enum: answers,
 		}},
 		Required: []string{"answer"},
 	}
 }
 
-// approval returns the decision in a form. Everything but the two answers that allow is a rejection.
-func approval(r *mcp.ElicitResult) acpterm.Approval {
+// approval returns the decision in a form. Everything but the ways to allow is a rejection.
+func approval(r *mcp.ElicitResult, ways []acpterm.Approval) acpterm.Approval {
 	if r == nil || r.Action != "accept" {
 		return acpterm.ApprovalRejectOnce
 	}
-	for _, a := range []acpterm.Approval{acpterm.ApprovalAllowOnce, acpterm.ApprovalSession} {
+	for _, a := range ways {
 		if r.Content["answer"] == a.String() {
 			return a
 		}

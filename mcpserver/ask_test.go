@@ -81,6 +81,18 @@ func TestUserIsAskedByTheClient(t *testing.T) {
 	}
 }
 
+func TestAlwaysIsAnAnswerOfItsOwn(t *testing.T) {
+	always := accept(object{"answer": "allow_always"})
+	options := asking()
+	options.Approve = AskClientAlways
+	s := connect(t, newServer(t, options, nil), always)
+	r, _ := call[commandResult](t, s, "run", object{"command": "echo x"})
+	require.Equal(t, "ended", r.State)
+	require.Equal(t, acpterm.ApprovalRejectOnce, approval(
+		&mcp.ElicitResult{Action: "accept", Content: object{"answer": "allow_always"}},
+		[]acpterm.Approval{acpterm.ApprovalAllowOnce}))
+}
+
 func TestOnlyAnAnswerThatAllowsAllows(t *testing.T) {
 	for name, client := range map[string]*mcp.ClientOptions{
 		"the user denied it":              act("decline"),

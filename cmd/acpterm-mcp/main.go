@@ -119,8 +119,8 @@ func run(opts options) error {
 	return errors.Join(err, m.Shutdown(context.Background()), finish())
 }
 
-// noPagers returns variables that turn pagers off. On a PTY, an allowed program may start one, in which the model could
-// type any command.
+// noPagers returns variables that turn pagers off. On a PTY, an allowed program may start a pager, and the model could
+// type any command there.
 func noPagers() []string {
 	return []string{"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "LESSSECURE=1"}
 }
@@ -158,6 +158,10 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 		return nil, nil, err
 	}
 	managed.Policy, managed.Approve = approvals.Policy(rules), approvals.Approve(explained(mcpserver.AskClient))
+	if always := opts.openAlways(); always != nil && rules != nil {
+		managed.Policy = always.policy(managed.Policy)
+		managed.Approve = always.approve(explained(mcpserver.AskClientAlways), &approvals)
+	}
 	if opts.sandbox {
 		managed.Commands.Sandbox, err = bubblewrap.New(&bubblewrap.Options{
 			Network: opts.network, Writable: opts.writable, Hidden: opts.hidden,

@@ -85,8 +85,8 @@ func (opts *options) prepare(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// openJournal returns the journal, or "" if there is none, after it has ended what earlier runs left behind. Only a
-// journal that was asked for has to work.
+// openJournal ends what earlier runs left behind, and returns the journal, or "" for none. It fails only for a journal
+// that the user named.
 func (opts *options) openJournal(ctx context.Context) (journal.Dir, error) {
 	switch {
 	case opts.journal != nil && *opts.journal == "", opts.runner != nil:
@@ -104,7 +104,7 @@ func (opts *options) openJournal(ctx context.Context) (journal.Dir, error) {
 		return "", nil
 	}
 	dir = filepath.Join(dir, name)
-	if err := recoverCommands(ctx, dir); err != nil { // which is no reason not to start
+	if err := recoverCommands(ctx, dir); err != nil { // start all the same
 		say(fmt.Sprintf("the journal in %s: %v", dir, err))
 	}
 	return journal.Dir(dir), nil

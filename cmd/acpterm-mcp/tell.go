@@ -196,9 +196,7 @@ func naming(p acpterm.Policy) acpterm.Policy {
 
 // explained returns a function for acpterm.Options.Approve. If there is no answer of a user, it adds the reason for the
 // question to the reason for the denial.
-func explained(
-	ask func(context.Context, acpterm.Question) acpterm.Answer,
-) func(context.Context, acpterm.Question) acpterm.Answer {
+func explained(ask approver) approver {
 	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		answer := ask(ctx, q)
 		if answer.By == "" && answer.Reason != "" && q.Reason != "" {

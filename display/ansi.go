@@ -18,8 +18,8 @@ import (
 // If the text ends with an unfinished sequence, that sequence is removed. A string sequence hides everything up to its
 // terminator, just as it would on a terminal, except that an OSC sequence also ends at BEL and before a line end. All
 // other control characters are kept. Note that these include carriage returns and backspaces, so if a program
-// overwrites text, the result contains the original text followed by its replacement. To escape control characters, use
-// Visible.
+// overwrites text, the result contains the original text followed by its replacement. For the text that a terminal
+// shows, use Text. To escape control characters, use Visible.
 //
 // If text is valid UTF-8, the result is valid as well. If a byte C2 is not followed by a continuation byte, it is
 // replaced by U+FFFD or, at the end of the text, removed. All other bytes of invalid UTF-8 are kept.

@@ -3,6 +3,7 @@ package mcpserver
 // Excerpts of output for results, from an offset on. Offsets count the bytes that the command wrote.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,9 +28,6 @@ const (
 const (
 	// headShare is the part of an excerpt, as 1/headShare, that shows the beginning.
 	headShare = 4
-	// maxHidden is how many bytes of an escape sequence are left out without a mark. An unfinished one hides
-	// everything.
-	maxHidden = 1 << 10
 	// leadIn is how much output before the offset is read, to know of an escape sequence that begins there.
 	leadIn = 1 << 10
 )
@@ -51,12 +49,12 @@ func readOutput(t *acpterm.Terminal, offset int64, limit int, part show) excerpt
 	if offset < 0 {
 		offset += total
 	}
-	offset = min(max(offset, 0), total)
+	offset = characterStart(t, min(max(offset, 0), total))
 	size := min(max(limit/16, 64), 4<<10)
 	if t.HasPTY() {
 		return screenOutput(t, offset, total, limit, part, size)
 	}
-	e := collect(outputPieces(t, offset, total, size), offset, limit, part, true)
+	e := collect(outputPieces(t, offset, total, size, limit/2), offset, limit, part, true)
 	e.more = e.next < total
 	return e
 }
@@ -75,7 +73,7 @@ func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show
 	json.Unmarshal(out.Meta[limitsName], &kept)
 	head := kept.Head[:min(int64(len(kept.Head)), kept.OutputStart)]
 	pieces := func(yield func(piece) bool) {
-		s := splitter{size: size}
+		s := splitter{size: size, most: limit / 2}
 		_ = s.add(head, yield) && s.lose(kept.OutputStart, yield) && s.add(out.Output, yield) && s.end(yield)
 	}
 	e := collect(pieces, 0, limit, part, false)
@@ -177,15 +175,36 @@ func endLine(text string) string {
 	return text
 }
 
+// characterStart returns where the character at an offset begins, if the offset is inside of it.
+func characterStart(t *acpterm.Terminal, offset int64) int64 {
+	from := max(0, offset-(utf8.UTFMax-1))
+	around := ""
+	for c := range t.Follow(&unwaiting{}, from) {
+		if c.Offset > from+int64(len(around)) {
+			around, from = "", c.Offset
+		}
+		if around += c.Raw; from+int64(len(around)) >= offset+utf8.UTFMax {
+			break
+		}
+	}
+	at := int(offset - from)
+	for back := 1; back < utf8.UTFMax && back <= at && at < len(around); back++ {
+		if r, size := utf8.DecodeRuneInString(around[at-back:]); r != utf8.RuneError && size > back {
+			return offset - int64(back)
+		}
+	}
+	return offset
+}
+
 // outputPieces returns the pieces of the output between two offsets.
-func outputPieces(t *acpterm.Terminal, offset, end int64, size int) iter.Seq[piece] {
+func outputPieces(t *acpterm.Terminal, offset, end int64, size, most int) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		s := splitter{size: size, at: offset}
+		s := splitter{size: size, most: most, read: offset, at: offset}
 		if offset > 0 {
 			s.leadIn(t, offset)
 		}
 		for c := range t.Follow(&unwaiting{}, offset) {
-			if c.Offset > s.at && !s.gap(t, c.Offset, yield) {
+			if c.Offset > s.read && !s.gap(t, c.Offset, yield) {
 				return
 			}
 			if !s.add(c.Raw, yield) {
@@ -201,74 +220,80 @@ func outputPieces(t *acpterm.Terminal, offset, end int64, size int) iter.Seq[pie
 
 // splitter splits output into pieces.
 type splitter struct {
-	size     int // the most bytes of a piece
-	at       int64
-	line     string // before at, unfinished
-	stripper display.ANSIStripper
-	hidden   int64 // bytes of escape sequences before line, without any text between
+	size int   // the most bytes of a piece of a line that is shown as it was written
+	most int   // the most bytes of another line, which cannot be read in parts
+	read int64 // how much output text has got
+	at   int64 // where the next piece begins
+	text display.Renderer
 }
 
 // leadIn reads the output just before an offset.
 func (s *splitter) leadIn(t *acpterm.Terminal, offset int64) {
 	for c := range t.Follow(&unwaiting{}, max(0, offset-leadIn)) {
-		s.stripper.Strip(c.Raw[:min(int64(len(c.Raw)), max(0, offset-c.Offset))])
+		s.text.Skip(c.Raw[:min(int64(len(c.Raw)), max(0, offset-c.Offset))])
 		if c.End >= offset {
 			return
 		}
 	}
 }
 
+// maxWrite is the most bytes that are rendered at once, which bounds the number of lines in memory.
+const maxWrite = 16 << 10
+
 // add splits raw. It returns false if yield did.
 func (s *splitter) add(raw string, yield func(piece) bool) bool {
-	for line := range strings.Lines(raw) {
-		for line != "" {
-			n := min(len(line), s.size-len(s.line))
-			if n < len(line) { // not in the middle of a character
-				for back := 0; back < utf8.UTFMax-1 && n > 0 && !utf8.RuneStart(line[n]); back++ {
-					n--
-				}
-			}
-			s.line, line = s.line+line[:n], line[n:]
-			s.at += int64(n)
-			if (line != "" || strings.HasSuffix(s.line, "\n")) && !s.flush(yield) {
-				return false
-			}
+	for raw != "" {
+		part := raw
+		if len(part) > maxWrite {
+			part = raw[:cmp.Or(strings.LastIndexByte(raw[:maxWrite], '\n')+1, maxWrite)]
+		}
+		s.read += int64(len(part))
+		if !s.pieces(s.text.Write(part), yield) {
+			return false
+		}
+		raw = raw[len(part):]
+	}
+	return true
+}
+
+// end yields the rest.
+func (s *splitter) end(yield func(piece) bool) bool { return s.pieces(s.text.Finish(), yield) }
+
+// pieces yields the pieces of lines.
+func (s *splitter) pieces(lines []display.Line, yield func(piece) bool) bool {
+	for _, l := range lines {
+		if !s.line(l, yield) {
+			return false
 		}
 	}
 	return true
 }
 
-// flush yields the unfinished line.
-func (s *splitter) flush(yield func(piece) bool) bool {
-	if s.line == "" {
-		return true
+// line yields a line, or the pieces of a long one.
+func (s *splitter) line(l display.Line, yield func(piece) bool) bool {
+	for l.Exact && len(l.Text) > s.size {
+		n := s.size
+		for !utf8.RuneStart(l.Text[n]) {
+			n--
+		}
+		p := piece{from: s.at, to: s.at + int64(n), text: l.Text[:n]}
+		l.Text, l.Size, s.at = l.Text[n:], l.Size-int64(n), p.to
+		if !yield(p) {
+			return false
+		}
 	}
-	p := piece{from: s.at - int64(len(s.line)), to: s.at, text: plainLine(s.stripper.Strip(s.line))}
-	if p.text == "" {
-		s.hidden += int64(len(s.line))
-	} else {
-		p.text = s.hiddenMark() + p.text
+	p := piece{from: s.at, to: s.at + l.Size, text: l.Text}
+	if len(p.text) > s.most {
+		text, newline := strings.CutSuffix(p.text, "\n")
+		if p.text = shorten(text, s.most-len("[…]\n")); newline {
+			p.text += "\n"
+		}
 	}
-	s.line = ""
+	if l.Hidden > 0 {
+		p.text = endLine(p.text) + fmt.Sprintf("[… %d bytes of escape sequences …]\n", l.Hidden)
+	}
+	s.at = p.to
 	return yield(p)
-}
-
-// hiddenMark returns a mark for a long escape sequence, or "".
-func (s *splitter) hiddenMark() (mark string) {
-	if s.hidden > maxHidden {
-		mark = fmt.Sprintf("[… %d bytes of escape sequences …]\n", s.hidden)
-	}
-	s.hidden = 0
-	return mark
-}
-
-// end yields the rest.
-func (s *splitter) end(yield func(piece) bool) bool {
-	if !s.flush(yield) {
-		return false
-	}
-	mark := s.hiddenMark()
-	return mark == "" || yield(piece{from: s.at, to: s.at, text: mark})
 }
 
 // gap yields pieces for output before the offset to, which Follow has dropped: the part in Terminal.Head, and a mark.
@@ -278,7 +303,7 @@ func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bo
 		head = strings.ReplaceAll(head, "\uFFFD", "\xFF")
 	}
 	exact := int64(len(head)) == end // unless the command has written U+FFFD, too
-	if end = min(end, to); exact && s.at < end && !s.add(head[s.at:end], yield) {
+	if end = min(end, to); exact && s.read < end && !s.add(head[s.read:end], yield) {
 		return false
 	}
 	return s.lose(to, yield)
@@ -286,19 +311,18 @@ func (s *splitter) gap(t *acpterm.Terminal, to int64, yield func(piece) bool) bo
 
 // lose yields a mark for the bytes before the offset to, which the terminal has dropped.
 func (s *splitter) lose(to int64, yield func(piece) bool) bool {
+	rest := s.text.Finish()
+	if !s.pieces(rest, yield) {
+		return false
+	}
 	if s.at >= to {
 		return true
 	}
-	newline := ""
-	if s.line != "" {
-		newline = "\n"
+	p := piece{from: s.at, to: to, text: lostMark(to - s.at), lost: true}
+	if len(rest) > 0 && !strings.HasSuffix(rest[len(rest)-1].Text, "\n") {
+		p.text = "\n" + p.text
 	}
-	if !s.flush(yield) {
-		return false
-	}
-	p := piece{from: s.at, to: to, lost: true}
-	p.text = newline + lostMark(p.to-p.from)
-	s.at, s.stripper = to, display.ANSIStripper{}
+	s.read, s.at = to, to
 	return yield(p)
 }
 

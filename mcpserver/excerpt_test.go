@@ -154,6 +154,8 @@ func TestModelsReadPlainText(t *testing.T) {
 	for written, want := range map[string]string{
 		`\033[1;31mred\033[0m\r\n`:                 "red\n",
 		`10%%\r50%%\r100%%\n`:                      "100%\n",
+		`100 MB left\r9\033[K\n50%%\r`:             "9\n50%",
+		`a\033[2;5Hb\033[1A\033[2Kc\tend  \n`:      "a\n    b\n     c\tend  \n",
 		`\033]0;title\007text`:                     "text",
 		`bo\bold x\bxx`:                            "bold xx",
 		`a\000b\001\tc`:                            "ab\tc",
@@ -164,6 +166,30 @@ func TestModelsReadPlainText(t *testing.T) {
 		s := connect(t, newServer(t, nil, nil), nil)
 		r, _ := call[commandResult](t, s, "run", object{"command": "printf '" + written + "'"})
 		require.Equal(t, want, r.Output, written)
+	}
+}
+
+// Progress that overwrites itself is one line, however long the output and however short the excerpt.
+func TestProgressIsOneLine(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	for _, updates := range []int{100, 20_000} {
+		line := fmt.Sprintf("%d/%d [========]\n", updates, updates)
+		written := 0
+		for i := range updates {
+			written += len(fmt.Sprintf("\r%d/%d [========]", i+1, updates))
+		}
+		r, _ := call[commandResult](t, s, "run", object{"command": fmt.Sprintf(
+			`i=0; while [ $i -lt %[1]d ]; do i=$((i+1)); printf '\r%%d/%[1]d [========]' $i; done; echo`, updates),
+		})
+		require.Equal(t, line, r.Output)
+		for _, part := range []string{"ends", "start", "end"} {
+			p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "max_bytes": 1024, "show": part})
+			require.Equal(t, line, p.Output, part)
+			require.Zero(t, p.OmittedBytes)
+			require.EqualValues(t, written+1, p.NextOffset)
+		}
+		w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until_regexp": `^\d+/\d+ \[=*\]$`})
+		require.True(t, *w.Matched)
 	}
 }
 

@@ -42,23 +42,25 @@ func matcher(text, expression string) (func(line string) bool, error) {
 func awaitLine(
 	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool,
 ) (line string, found bool) {
-	var stripper display.ANSIStripper
-	var unfinished string
+	var text display.Renderer
+	var begun string // parts of an unfinished long line
 	for c := range t.Follow(ctx, offset) {
 		if c.Missed > 0 {
-			stripper, unfinished = display.ANSIStripper{}, ""
+			text, begun = display.Renderer{}, ""
 		}
-		for part := range strings.Lines(stripper.Strip(c.Text)) {
-			unfinished += part
-			text, whole := strings.CutSuffix(unfinished, "\n")
-			if text = plainLine(text); match(text) {
-				return text, true
+		for _, l := range text.Write(c.Text) {
+			whole, ended := strings.CutSuffix(begun+l.Text, "\n")
+			if match(whole) {
+				return whole, true
 			}
-			if whole {
-				unfinished = ""
-			} else if len(unfinished) > maxLine {
-				unfinished = strings.ToValidUTF8(unfinished[len(unfinished)-maxLine/2:], "")
+			if begun = whole; ended {
+				begun = ""
+			} else if len(begun) > maxLine {
+				begun = strings.ToValidUTF8(begun[len(begun)-maxLine/2:], "")
 			}
+		}
+		if rest := text.Rest(); rest.Size > 0 && match(begun+rest.Text) {
+			return begun + rest.Text, true
 		}
 	}
 	return "", false

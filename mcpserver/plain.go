@@ -1,41 +1,12 @@
 package mcpserver
 
-// Output as text for a model: without escape sequences, control characters and overwritten text.
+// Short texts for a model, without control characters.
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// plainLine returns a line, or a part of one, as a terminal would show it. Its escape sequences have been removed
-// before. Text before a carriage return is overwritten by the text that follows, and a backspace takes a character
-// away. Other control characters are dropped, except tabs and a line feed at the end. Each invalid byte becomes
-// U+FFFD, as in acpterm.Terminal.Output.
-func plainLine(line string) string {
-	line, newline := strings.CutSuffix(line, "\n")
-	line = strings.TrimRight(line, "\r") // of "\r\n", and of unfinished progress
-	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
-		line = line[i+1:]
-	}
-	if newline {
-		line += "\n"
-	}
-	if utf8.ValidString(line) && strings.IndexFunc(line, isDropped) < 0 {
-		return line
-	}
-	text := make([]byte, 0, len(line))
-	for _, r := range line {
-		switch {
-		case r == '\b':
-			_, size := utf8.DecodeLastRune(text)
-			text = text[:len(text)-size]
-		case !isDropped(r):
-			text = utf8.AppendRune(text, r)
-		}
-	}
-	return string(text)
-}
 
 func isDropped(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 

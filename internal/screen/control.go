@@ -9,6 +9,9 @@ func (s *Screen) execute(c byte) {
 	case '\t':
 		s.tab()
 	case '\n', '\v', '\f':
+		if s.flow != nil { // a pipe has no line discipline that adds CR
+			s.x, s.last = 0, 0
+		}
 		s.index()
 	case '\r':
 		s.moveTo(0, s.y)
@@ -120,6 +123,7 @@ func (s *Screen) setPrivateModes(q *sequence, on bool) {
 			s.origin = on
 			s.place(0, 0)
 		case 7: // DECAWM
+			on = on || s.flow != nil // otherwise text would be lost
 			s.autowrap, s.pending = on, s.pending && on
 		case 47, 1047:
 			s.showAlternate(on)

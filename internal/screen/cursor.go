@@ -9,6 +9,7 @@ func (s *Screen) moveTo(x, y int) {
 
 // moveVertically moves the cursor by n rows, but not beyond a margin.
 func (s *Screen) moveVertically(n int) {
+	s.breakFlow()
 	first, last := 0, s.rows-1
 	if s.y >= s.top {
 		first = s.top
@@ -21,6 +22,7 @@ func (s *Screen) moveVertically(n int) {
 
 // place moves the cursor. In origin mode, y is relative to the top margin.
 func (s *Screen) place(x, y int) {
+	s.breakFlow()
 	if s.origin {
 		y = min(y+s.top, s.bottom)
 	}
@@ -58,6 +60,10 @@ func (s *Screen) switchWithCursor(alternate bool) {
 // tab implements HT. In the last column it writes a blank, because no tab stop follows. Without the blank, the text
 // before and after the tab would join when the row wraps.
 func (s *Screen) tab() {
+	if s.flow != nil {
+		s.keepTab()
+		return
+	}
 	if s.x == s.columns-1 && (s.pending || s.line().cells[s.x] == 0) {
 		s.put(' ', 1)
 		return

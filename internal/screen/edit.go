@@ -50,8 +50,8 @@ func (s *Screen) put(c rune, w int) {
 	}
 	l.overwrite(s.x, s.x+w)
 	l.cells[s.x] = c
-	if w == 2 {
-		l.cells[s.x+1] = tail
+	for x := s.x + 1; x < s.x+w; x++ {
+		l.cells[x] = tail
 	}
 	s.advance(l, w, wrapped)
 	s.last = c
@@ -62,6 +62,7 @@ func (s *Screen) printASCII(p []byte) {
 	if s.insert || s.drawing[s.set] {
 		for _, c := range p {
 			s.print(rune(c))
+			s.at++
 		}
 		return
 	}
@@ -76,6 +77,7 @@ func (s *Screen) printASCII(p []byte) {
 			cells[i] = rune(c)
 		}
 		s.advance(l, n, wrapped)
+		s.at += int64(n)
 		p = p[n:]
 	}
 }
@@ -134,10 +136,19 @@ func (s *Screen) reverseIndex() {
 func (s *Screen) scrollUp(n int) {
 	n = min(n, s.bottom-s.top+1)
 	if s.top == 0 && !s.alternate {
-		s.history.add(s.lines[:n])
+		s.scrollTo(s.lines[:n])
 		s.frame = false
 	}
 	s.takeOut(s.top, n)
+}
+
+// scrollTo adds rows that scroll off to the text before the screen.
+func (s *Screen) scrollTo(lines []*line) {
+	if s.flow != nil {
+		s.flow.end(s, lines)
+	} else {
+		s.history.add(lines)
+	}
 }
 
 // takeOut removes n rows from top on, moves the rows below them up, and adds empty rows at the bottom margin.
@@ -150,6 +161,10 @@ func (s *Screen) takeOut(top, n int) {
 
 // scrollDown moves the rows between top and the bottom margin down by n, and adds empty rows at the top.
 func (s *Screen) scrollDown(top, n int) {
+	if s.flow != nil {
+		s.breakFlow()
+		return
+	}
 	rows := s.lines[top : s.bottom+1]
 	kept := max(0, len(rows)-n)
 	resetLines(rows[kept:])
@@ -182,7 +197,7 @@ func (s *Screen) insertLines(n int, move func(top, n int)) {
 func (s *Screen) scrollOff() {
 	if !s.alternate {
 		if !s.frame {
-			s.history.add(s.lines[:used(s.lines)])
+			s.scrollTo(s.lines[:used(s.lines)])
 		}
 		s.frame = true
 	}
@@ -240,7 +255,7 @@ func (s *Screen) repeat(n int) {
 
 // showAlternate switches between the main and the alternate screen. The alternate screen is empty each time.
 func (s *Screen) showAlternate(on bool) {
-	if s.alternate == on {
+	if s.alternate == on || s.flow != nil {
 		return
 	}
 	s.alternate = on

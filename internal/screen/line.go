@@ -10,7 +10,7 @@ import (
 const (
 	// maxMarks is the maximum number of zero-width characters that a cell has in addition to its own character.
 	maxMarks = 4
-	// tail marks the second cell of a wide character.
+	// tail marks a cell of a wide character, or of a tab, after the first one.
 	tail rune = -1
 )
 
@@ -65,12 +65,20 @@ func (l *line) fit(columns int) {
 	}
 }
 
-// split replaces a wide character by blanks if its second cell is at x.
+// split replaces a wide character by blanks if it has cells on both sides of x.
 func (l *line) split(x int) {
-	if x > 0 && x < len(l.cells) && l.cells[x] == tail {
-		l.cells[x-1], l.cells[x] = 0, 0
-		l.clearMarks(x-1, x)
+	if x <= 0 || x >= len(l.cells) || l.cells[x] != tail {
+		return
 	}
+	from, to := x, x
+	for from > 0 && l.cells[from] == tail {
+		from--
+	}
+	for to < len(l.cells) && l.cells[to] == tail {
+		to++
+	}
+	clear(l.cells[from:to])
+	l.clearMarks(from, to)
 }
 
 func (l *line) clearMarks(from, to int) {
@@ -142,7 +150,7 @@ func (l *line) remove(x, n, columns int) {
 
 // mark adds a zero-width character to the cell at x, and reports whether there was room.
 func (l *line) mark(x int, c rune) bool {
-	if l.cells[x] == tail {
+	for x > 0 && l.cells[x] == tail {
 		x--
 	}
 	if l.marks == nil {

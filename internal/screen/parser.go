@@ -57,7 +57,7 @@ func (s *Screen) write(p []byte) {
 			c, size := utf8.DecodeRune(s.held[:s.heldBytes])
 			copy(s.held[:], s.held[size:s.heldBytes])
 			s.heldBytes -= size
-			s.next(c)
+			s.next(c, size)
 		}
 	}
 	for len(p) > 0 {
@@ -76,7 +76,7 @@ func (s *Screen) write(p []byte) {
 			}
 			c, size = utf8.DecodeRune(p)
 		}
-		s.next(c)
+		s.next(c, size)
 		p = p[size:]
 	}
 }
@@ -94,12 +94,25 @@ func plainPrefix(p []byte) int {
 func (s *Screen) run(p []byte) {
 	if s.state == ground {
 		s.printASCII(p)
+	} else {
+		s.at += int64(len(p))
 	}
 	s.carriageReturn = false
 }
 
-// next handles one character.
-func (s *Screen) next(c rune) {
+// next handles one character of size bytes.
+func (s *Screen) next(c rune, size int) {
+	if s.flow == nil {
+		s.handle(c, size)
+		return
+	}
+	s.flow.before(s, c, size)
+	s.handle(c, size)
+	s.flow.after(s)
+}
+
+func (s *Screen) handle(c rune, size int) {
+	s.at += int64(size)
 	switch {
 	case c == 0x18 || c == 0x1a: // CAN, SUB
 		s.state = ground
@@ -115,7 +128,9 @@ func (s *Screen) next(c rune) {
 	case c == 0x7f:
 	case s.state == ground || c >= 0x80: // c >= 0x80 cannot be part of a sequence
 		s.state = ground
+		s.at -= int64(size) // a full row ends before c
 		s.print(c)
+		s.at += int64(size)
 	case s.state == escape:
 		s.inEscape(byte(c))
 	default:

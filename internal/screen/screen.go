@@ -7,6 +7,8 @@
 // The package discards colours, titles and pictures, does not answer queries, and does not start goroutines. It imports
 // only the standard library and internal/output, which keeps the scrolled-off lines. For any input, the limit and the
 // size of the screen bound the memory, and the size of the screen bounds the time per byte.
+//
+// Lines does the same for output that a command writes to a pipe, one line at a time.
 package screen
 
 // Type Screen: its state and its methods for callers.
@@ -40,6 +42,9 @@ type Screen struct {
 	saved, hiddenSaved cursor // saved by DECSC, for the visible and the hidden screen
 	autowrap, insert   bool
 	last               rune // the character that REP repeats, or 0
+
+	at   int64  // number of bytes handled so far
+	flow *Lines // gets the rows of output that has no screen, or nil
 
 	parser
 }
@@ -78,7 +83,7 @@ func (s *Screen) Finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ; s.heldBytes > 0; s.heldBytes-- {
-		s.next(utf8.RuneError)
+		s.next(utf8.RuneError, 1)
 	}
 }
 

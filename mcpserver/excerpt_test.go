@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +70,29 @@ func TestOutputCanBeReadInPartsWithoutGaps(t *testing.T) {
 	p, _ = call[commandResult](t, s, "output", object{"id": r.ID, "offset": int64(1) << 60})
 	require.Equal(t, "", p.Output)
 	require.Equal(t, offset, p.NextOffset)
+}
+
+// An offset inside of a character moves to its start.
+func TestOffsetInsideOfACharacter(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	const output = "aé漢😀"
+	r, _ := call[commandResult](t, s, "run", object{"command": "printf " + output})
+	for at := range len(output) {
+		start := at
+		for !utf8.RuneStart(output[start]) {
+			start--
+		}
+		want := output[start:]
+		for _, offset := range []int{at, at - len(output)} {
+			p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": offset})
+			require.Equal(t, want, p.Output, offset)
+			require.EqualValues(t, len(output)-len(want), p.Offset)
+		}
+	}
+	r, _ = call[commandResult](t, s, "run", object{"command": `printf 'a\377\242\242b'`}) // not characters
+	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": 2})
+	require.EqualValues(t, 2, p.Offset)
+	require.Equal(t, "\uFFFD\uFFFDb", p.Output)
 }
 
 // cutMarks matches the marks of output that is both lost and omitted.

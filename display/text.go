@@ -14,8 +14,8 @@ import (
 // is valid UTF-8: each invalid byte becomes U+FFFD.
 //
 // A sequence that moves the cursor to another line begins a new line. In lines of more than 512 columns, a carriage
-// return goes back only to a multiple of that. For output in chunks, use a Renderer. The output of a terminal with a PTY
-// is already such a text, in which sequences have their effect on the whole screen.
+// return goes back only to a multiple of that. For output in chunks, use a Renderer. The output of a terminal with a
+// PTY is already such a text, in which sequences have their effect on the whole screen.
 func Text(output string) string {
 	var b strings.Builder
 	var r Renderer

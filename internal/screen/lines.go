@@ -25,9 +25,9 @@ type Line struct {
 }
 
 // Lines converts output without a PTY to lines of text. It is a Screen of one row, whose rows go to a function when
-// they scroll off, and which loses no text: tabs and blanks at the end of a line are kept, a line feed goes to the first
-// column, and a sequence that moves the cursor to another row ends the line. The zero value is ready to use. It is not
-// safe for concurrent use. Its memory has a fixed bound.
+// they scroll off, and which loses no text: tabs and blanks at the end of a line are kept, a line feed goes to the
+// first column, and a sequence that moves the cursor to another row ends the line. The zero value is ready to use. It
+// is not safe for concurrent use. Its memory has a fixed bound.
 type Lines struct {
 	screen *Screen    // nil until it is needed
 	emit   func(Line) // during a call

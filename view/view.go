@@ -36,7 +36,8 @@
 // Lines have numbers, links and times, unless the terminal has a PTY. Numbers begin at the first retained line. Times
 // are exact to a quarter of a second for the first quarter of an hour of a command; one after ≤ is the latest possible.
 // Lines that GitHub ("::group::") or GitLab ("section_start:") would group fold below headings. Errors and warnings have
-// colours, and First error leads to the first line that reports an error of a failed command.
+// colours. The header counts the lines that report an error, a list leads to each of them, and F8 to the next. Lines that
+// are too long wrap at words.
 package view
 
 // View with its options, handler and routes.
@@ -241,7 +242,7 @@ func (v *View) Path() string { return "/" + v.options.Token + "/" }
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // TerminalPath returns the src. The same module is at /<token>/assets/acp-terminal.js, where it is readable and imports
-// some thirty others. A content security policy needs script-src, style-src and connect-src for the server; the element
+// some fifty others. A content security policy needs script-src, style-src and connect-src for the server; the element
 // has no inline scripts or styles, and the page's styles do not affect it.
 //
 // The element has the attributes src, theme ("dark" or "light"; the default is the system's), and line, the number of a

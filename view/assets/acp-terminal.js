@@ -1,8 +1,9 @@
 // <acp-terminal src="/<token>/terminals/<key>"> shows one terminal.
 //
 // The comment of View.ScriptPath, in view.go, describes its attributes, properties, methods and events. Two more are for
-// the pages of the view: the property first, the text of the first events of src, and the method name(row). The default
-// height is 24rem. The user can type while the screen has the focus and row.input is true.
+// the pages of the view: the method name(row), and two properties of the next src: first, the text of its first events,
+// and known, its row with the time of that, which is shown until the stream tells more. The default height is 24rem. The
+// user can type while the screen has the focus and row.input is true.
 //
 // The user's choice of output for screen readers is kept in localStorage, as acpTerminalReader.
 
@@ -24,6 +25,7 @@ class AcpTerminal extends HTMLElement {
 
   row = null
   first = ''
+  known = null
   #parts = null // the elements in the shadow root, while this element is in a page
   #stopped // aborts when it is removed from the page
   #header
@@ -95,6 +97,13 @@ class AcpTerminal extends HTMLElement {
     return can
   }
 
+  // goToError shows the next error, or the previous one if step is -1. It reports whether there is one.
+  goToError(step) {
+    const errors = this.#parts && !this.#input.takesKeys ? this.#live.errors : null
+    errors?.go(step)
+    return !!errors?.count
+  }
+
   // stop asks the command to end. A second call before its end kills it.
   async stop() {
     if (this.#parts && this.hasAttribute('src')) await this.#header.stop()
@@ -131,8 +140,8 @@ class AcpTerminal extends HTMLElement {
         this.#connect(true)
         return this.#live.loaded
       },
-      loaded: () => this.#live.loaded, complete: () => this.#live.complete, folds: () => this.#live.folds, times: () => this.#live.times,
-      shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), keepSize: () => this.#input.keepSize(),
+      loaded: () => this.#live.loaded, complete: () => this.#live.complete, folds: () => this.#live.folds, errors: () => this.#live.errors, showErrors: () => this.#header.showErrors(), times: () => this.#live.times,
+      shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), reads: () => { this.#reading.reads = true }, keepSize: () => this.#input.keepSize(),
       pick: number => {
         if (number) this.setAttribute('line', number)
         else this.removeAttribute('line')
@@ -195,18 +204,23 @@ class AcpTerminal extends HTMLElement {
     this.#connection?.abort()
     const { signal } = this.#connection = new AbortController()
     const focused = this.shadowRoot.activeElement?.closest(again ? '.screen, .cut' : '.screen, .cut, .transcript')
-    if (!again) this.#clear()
+    if (!again) {
+      this.#screen.keep()
+      this.#clear()
+    }
     for (const part of [this.#find, this.#screen, this.#reading, this.#live]) part.close()
     await this.#ready
     if (signal.aborted) return
     this.#openScreen()
     if (focused) this.#screen.focus()
-    if (!this.hasAttribute('src')) return
+    if (!this.hasAttribute('src')) return this.#screen.drop()
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
     this.#input.connect(src, signal)
-    const { first } = this
+    const { first, known } = this
     this.first = ''
+    this.known = null
+    if (known && !first) this.#showStatus(known.now, known.row)
     let noted = '' // about the connection
     await follow(`${src}/output`, {
       signal, first,
@@ -232,8 +246,12 @@ class AcpTerminal extends HTMLElement {
         noted = text
       },
     })
-    if (!signal.aborted) await this.#live.finish(signal)
-    if (!signal.aborted) this.#header.showNone()
+    if (signal.aborted) return
+    this.#screen.drop()
+    await this.#live.finish(signal)
+    if (signal.aborted) return
+    this.#header.showNone()
+    this.#screen.showEnd()
   }
 
   #setOnline(online) {
@@ -257,17 +275,20 @@ class AcpTerminal extends HTMLElement {
     if (this.#named?.number === row.number) row = { ...row, session: this.#named.session }
     this.row = row
     this.dataset.state = row.state
+    if (row.bytes <= row.dropped) this.#screen.drop() // no rows will come
     if (before?.number !== row.number) this.#screen.setKind()
     else if (before.columns !== row.columns || before.rows !== row.rows) this.#input.resized(row)
     this.#header.show(row, before)
+    this.#screen.showEnd()
     this.#input.show()
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 
-  // load loads what a page needs only when the user asks for it.
+  // load loads what a page needs only when the user asks for it. Browsers remember that an address could not be loaded, so
+  // another try has another address.
   async #load(signal) {
     try {
-      return this.#later = await import('./later.js')
+      return this.#later ??= await import('./later.js').catch(() => import(new URL(`later.js?${Date.now()}`, import.meta.url).href))
     } catch {
       this.#say('A file of this page cannot be loaded; the connection is lost.', signal)
       return null

@@ -5,6 +5,7 @@ export class Copying {
   #screen
   #reading
   #host
+  #turn = 0 // of the last copy
 
   constructor(parts, screen, reading, host) {
     this.#parts = parts
@@ -46,14 +47,17 @@ export class Copying {
     await this.#copy(selected || (this.#asWritten ? this.#screen.text : this.#all()), 'the output')
   }
 
+  // copy copies a text, or that of a promise, unless the user has copied something else by then.
   async #copy(text, what) {
-    const src = this.#host.src()
+    const src = this.#host.src(), turn = ++this.#turn
+    if (text instanceof Promise) text = text.then(all => turn === this.#turn ? all : Promise.reject(new DOMException('', 'AbortError')))
     const say = (text, brief) => { if (src === this.#host.src()) this.#host.say(text, null, brief) }
     if (!text) return say(`There is nothing to copy: ${what} is empty.`)
     try {
       await copyText(text)
       say(`Copied ${what}`, true)
     } catch (error) {
+      if (error.name === 'AbortError' || turn !== this.#turn) return
       const lost = error.name === 'TypeError' // thrown by fetch
       say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying')
     }
@@ -64,7 +68,7 @@ export class Copying {
     const p = this.#parts
     p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
     p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
-    p.copyLink.textContent = `Copy link to this ${this.#screen.markedLine ? 'line' : 'terminal'}`
+    p.copyLink.textContent = `Copy link to this ${this.#line ? 'line' : 'terminal'}`
     p.times.hidden = this.#screen.kind === 'pty'
     for (const [item, same] of p.narrow) {
       item.hidden = same.hidden
@@ -75,9 +79,12 @@ export class Copying {
     p.foldAll.textContent = folds?.mostlyFolded ? 'Unfold groups' : 'Fold groups'
   }
 
-  // link returns the address of the terminal's own page, at the marked line.
+  // line is the number of the linked line, also before it is marked, or 0.
+  get #line() { return this.#screen.kind === 'pty' ? 0 : Number(this.#host.line()) || this.#screen.markedLine || 0 }
+
+  // link returns the address of the terminal's own page, at the linked line.
   #link() {
-    const line = this.#screen.markedLine
+    const line = this.#line
     return new URL(this.#host.src() + (line ? `#L${line}` : ''), location.href).href
   }
 }

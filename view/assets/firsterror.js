@@ -20,5 +20,34 @@ export function isError(line) {
   return !/^\s*(?:0|no) errors?\b/i.test(line) && signs.some(sign => sign.test(line))
 }
 
+// summaries are lines that only say that there were errors.
+const summaries = [
+  /^\s*(?:FAIL|FAILED|FAILURE|ERROR)\s*$|^FAIL\t|^exit status \d|\bexit(?:ed)?(?: with)? (?:code|status) [1-9]|non-?zero exit/i, // Go, others
+  /^\S*make(?:\[\d+\])?: \*{3} .*Error \d+|^ninja: |^npm (?:ERR!|error) (?:code|errno|path|command|A complete log|Lifecycle|\s)/,
+  /^error: (?:could not compile|test failed|aborting due to|Recipe )|^error Command failed|^test result: FAILED/, // cargo, just, yarn
+  /^Found \d+ errors?\b|^\s*[✖✗] \d+ problems?\b|^\d+ errors? generated|^=+ .*\b(?:failed|errors?)\b.* =+$|^(?:Tests|Test Suites):/, // tsc, ESLint, clang, pytest, Jest
+  /^\[ERROR\]\s*$|^\[ERROR\] (?:-> |To see|Re-run|For more|Failed to execute goal)|^FAILURE: Build failed/, // Maven, Gradle
+]
+
+// isSummary reports whether a line that tells of an error only sums up others.
+export function isSummary(line) { return summaries.some(sign => sign.test(line)) }
+
+// place matches a file's name with a line, and perhaps a column: a.go:3:7, a.ts(3,7), a.py", line 3, A.java:[3,7].
+const place = /((?:[A-Za-z]:)?[\w@.+~\\/-]*\.[A-Za-z]\w*)(?::(\d+)(?::(\d+))?|\((\d+)(?:,(\d+))?\)|", line (\d+)|:\[(\d+),(\d+)\])/
+
+// placesIn returns the places in a text: { index, text, file, line, column }.
+export function placesIn(text) {
+  if (text.length > maxLine || !/\d/.test(text)) return []
+  return [...text.matchAll(new RegExp(place, 'g'))].filter(({ index }) => !/(?:^|[\s"'(=])\w+:\/\/\S*$/.test(text.slice(0, index))).map(found => {
+    const [all, file, l1, c1, l2, c2, l3, l4, c4] = found
+    return { index: found.index, text: all, file, line: Number(l1 ?? l2 ?? l3 ?? l4), column: Number(c1 ?? c2 ?? c4 ?? 0) }
+  })
+}
+
+// placeIn returns the first place in a text, or undefined.
+export const placeIn = text => placesIn(text)[0]
+
+const maxLine = 2000 // characters of a line with places
+
 // isWarning reports whether a line begins as a warning.
 export function isWarning(line) { return /^\s*warning(?:\[[\w-]+\])?:\s/i.test(line) }

@@ -15,15 +15,16 @@ export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
 // without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. font is
-// the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one.
-export function fit(xterm, pane, size, wrap, font) {
+// the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one. reflow, if not null, lays the
+// lines out for other columns.
+export function fit(xterm, pane, size, wrap, font, reflow) {
   if (!isVisible(pane) || !cell(xterm).height) return false
   const frame = pane.firstChild
   if (!size) {
     const { width, height } = cell(xterm)
     const columns = Math.floor((pane.clientWidth - scrollbarWidth) / width)
     const least = wrap ? 2 : minColumns
-    resize(xterm, Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
+    resize(xterm, Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)), reflow)
     frame.style.width = columns < least ? `${least * width + scrollbarWidth}px` : ''
     return columns < minColumns
   }
@@ -45,7 +46,9 @@ export function fit(xterm, pane, size, wrap, font) {
 
 // resize resizes a terminal without a PTY. If that wraps lines again and drops rows, xterm.js moves markers too far: by the
 // rows that it would have added to the dropped ones. This uses internals of the vendored version 6.0.0.
-function resize(xterm, columns, rows) {
+function resize(xterm, columns, rows, reflow) {
+  const { buffer } = xterm._core
+  if (reflow) buffer._reflow = (columns, rows) => { if (columns !== buffer._cols) reflow(columns, rows) }
   const { lines, ybase, y } = xterm._core.buffer, { onTrimEmitter } = lines
   const marker = xterm.registerMarker(0), line = lines.get(ybase + y), { fire } = onTrimEmitter
   onTrimEmitter.fire = () => {

@@ -9,6 +9,7 @@ const maxKept = 10_000 // ids of groups, over replacements of the output
 
 export class Folds {
   #screen
+  #reading
   #host
   #groups = null // divides the output into groups, once it has marks of them
   #folded = new Set() // groups that are folded, by id
@@ -17,8 +18,9 @@ export class Folds {
   #openedFirst = false // the group with the first error was opened
   #headings
 
-  constructor(parts, screen, host) {
+  constructor(parts, screen, reading, host) {
     this.#screen = screen
+    this.#reading = reading
     this.#host = host
     this.#headings = new Headings(parts.gutter, screen, host, id => this.#folded.has(id), id => this.#fold(id))
     host.on(parts.foldAll, 'click', () => this.#foldAll())
@@ -124,10 +126,9 @@ export class Folds {
 
   // canRead reports whether the output can be read again, or says that it cannot.
   async #canRead() {
-    const signal = this.#host.signal()
-    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({ ok: false }))
-    if (!ok) this.#host.say('The output cannot be read again, so its groups stay as they are.', signal)
-    return ok && !signal.aborted
+    const signal = this.#host.signal(), can = await this.#reading.readable()
+    if (!can) this.#host.say('The output cannot be read again, so its groups stay as they are.', signal)
+    return can && !signal.aborted
   }
 
   // reload shows what the user has folded. The linked line is marked, but not scrolled to. After the command's end, no
@@ -137,23 +138,14 @@ export class Folds {
     this.#byUser = true
     await this.#host.reload()
     this.#byUser = false
-    const line = Number(this.#host.line()), { numbers } = this.#screen
-    const row = line && numbers ? numbers.rowOf(line) : -1 // no numbers once the element is removed
-    if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
+    this.#reading.markLine()
   }
 
   // unfold unfolds groups, or else all.
   async unfold(ids = [...this.#folded]) {
     let some = false
     for (const id of ids) some = this.#folded.delete(id) || some
-    if (!some) return
-    const { xterm, numbers, following } = this.#screen
-    const top = following ? 0 : numbers.of(xterm.buffer.active.viewportY)
-    await this.#host.reload()
-    const row = top && this.#screen.numbers ? this.#screen.numbers.rowOf(top) : -1 // no numbers once the element is removed
-    if (row < 0) return
-    this.#screen.leaveEnd()
-    this.#screen.xterm.scrollToLine(row)
+    if (some) await this.#reading.again()
   }
 
   // unfoldFirstError unfolds the groups that hide the first error.

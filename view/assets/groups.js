@@ -8,7 +8,9 @@ import { isHeld, mayMark, maxMark } from './marks.js'
 
 // Marks beyond these numbers are text like any other, so that no output makes the page slow.
 const maxOpen = 100
-const maxGroups = 10_000
+const maxGroups = 50_000
+
+const maxIndents = 3
 
 const escapes = String.raw`(?:\x1b\[[\d;]*[mK])*`
 const github = new RegExp(`^${escapes}(?:::|##\\[)(group|endgroup)(?:::|\\])(.*?)\\r?$`)
@@ -57,6 +59,7 @@ export class Groups {
         this.#held = line
         break
       }
+      const begins = this.#atStart
       let mark = this.#atStart && whole && line.length < maxMark ? this.#markOf(line.slice(0, -1)) : null
       this.#atStart = whole
       this.#line += whole
@@ -73,7 +76,7 @@ export class Groups {
         }
         if (plain) yield this.#piece(plain)
         plain = ''
-        yield { ...this.#piece(`\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading }
+        yield { ...this.#piece(`${this.#indent(1)}\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading }
         continue
       }
       const hidden = this.#hidden
@@ -83,7 +86,7 @@ export class Groups {
         if (plain) yield this.#piece(plain)
         plain = ''
         this.#skipped += whole
-      } else plain += mark ? `${mark.text}\n` : line
+      } else plain += this.#indented(mark ? `${mark.text}\n` : line, begins)
     }
     if (plain) yield this.#piece(plain)
   }
@@ -101,6 +104,19 @@ export class Groups {
     this.#held = ''
     this.#atStart = true
     this.#skipped = 0
+  }
+
+  // indent moves to the column of a group's lines, or of its heading.
+  #indent(heading = 0) {
+    const depth = Math.min(this.#open.length - heading, maxIndents)
+    return depth > 0 ? `\x1b[${2 * depth}C` : ''
+  }
+
+  // indented returns a text of one line within the groups that are open. It may begin the line.
+  #indented(line, begins) {
+    const indent = this.#indent()
+    if (!indent) return line
+    return (begins && /[^\r\n]/.test(line) ? indent : '') + line.replace(/\r(?!\n)/g, `\r${indent}`)
   }
 
   get #hidden() { return this.#open.some(group => group.folded) }

@@ -1,5 +1,5 @@
 // The header of a terminal: the state of its command, what is known about it, and Stop.
-import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, tone } from './text.js'
+import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, runner, tone } from './text.js'
 
 const noOutput = 'No output.'
 
@@ -69,7 +69,7 @@ export class Header {
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
-    p.firstError.hidden = kindOf(row) !== 'failed' || !row.ended || !row.bytes || !!row.pty
+    this.showErrors()
     p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
     p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'
     if (unused) p.wrap.hidden = true
@@ -80,6 +80,20 @@ export class Header {
     this.#showProblem()
     if (focused && p.stop.hidden) p.copy.focus()
     this.showNumbers()
+  }
+
+  // showErrors shows how many errors are known of a command that runs or has failed.
+  showErrors() {
+    const { firstError } = this.#parts, row = this.#host.row(), { count = 0, text } = this.#host.errors() ?? {}
+    const kind = row && kindOf(row)
+    firstError.hidden = !row?.bytes || !!row.pty || !(kind === 'failed' && row.ended || kind !== 'done' && count)
+    const label = count ? text : 'First error'
+    if (firstError.textContent !== label) firstError.textContent = label
+    firstError.dataset.count = count || '1'
+    if (count) firstError.setAttribute('aria-controls', 'errors')
+    else firstError.removeAttribute('aria-controls')
+    if (!count) firstError.removeAttribute('aria-expanded')
+    else if (!firstError.hasAttribute('aria-expanded')) firstError.setAttribute('aria-expanded', 'false')
   }
 
   // showNone says that an ended command has written nothing.
@@ -109,7 +123,7 @@ export class Header {
   // showMore shows all of a long command, or its first lines.
   showMore(whole = this.#parts.box.classList.contains('opened')) {
     const { box, command, more, numbers } = this.#parts
-    more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
+    more.setAttribute('aria-label', whole ? 'Show less of the command' : 'Show all of the command')
     box.classList.toggle('opened', whole)
     more.hidden = !whole && command.scrollHeight <= command.clientHeight && numbers.checkVisibility()
   }
@@ -126,7 +140,7 @@ export class Header {
     const missed = this.#host.missed()
     if (!row.ended && !this.#host.online()) return // it may have ended
     const ended = row.ended || this.now
-    const numbers = [row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
+    const numbers = [row.agent && runner(row), row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))

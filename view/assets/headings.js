@@ -14,6 +14,8 @@ export class Headings {
   #isFolded
   #fold
   #times // of groups
+  #top = element('button', { type: 'button', class: 'top', tabIndex: -1, ariaHidden: 'true', hidden: true }) // arrow keys lead to headings
+  #topGroup = null // the group that goes on at the top of the screen
   #kept = null // the id of the group whose heading has the focus, or had it before its button was made again
 
   // constructor takes functions that report whether the group with an id is folded, and that fold or unfold it.
@@ -23,6 +25,9 @@ export class Headings {
     this.#host = host
     this.#isFolded = isFolded
     this.#fold = fold
+    gutter.after(this.#top)
+    this.#top.onclick = () => this.#goTo(this.#topGroup)
+    this.#top.onmousedown = event => event.preventDefault() // which would take the focus
   }
 
   // open makes the headings on a new screen buttons.
@@ -34,6 +39,7 @@ export class Headings {
   // close forgets the output.
   close() {
     this.all = []
+    this.#top.hidden = true
     this.#gutter.style.background = this.#gutter.dataset.groups = ''
   }
 
@@ -50,9 +56,13 @@ export class Headings {
     const extents = []
     let next = bisect(this.all, ({ marker }) => marker.line >= first)
     const above = this.all[next - 1], at = above ? numbers.of(above.marker.line) : 0
+    const around = []
     for (let group = above; group; group = group.parent) {
-      extents.push(extentOf(group, at && at - above.line + group.line))
+      const extent = extentOf(group, at && at - above.line + group.line)
+      extents.push(extent)
+      if (extent[0] <= numbers.of(first) && numbers.of(first) <= extent[1]) around.unshift(group)
     }
+    this.#showTop(around)
     const found = []
     for (; this.all[next]?.marker.line <= last; next++) {
       const group = this.all[next], { id, marker: { line: row } } = group
@@ -69,6 +79,27 @@ export class Headings {
     if (!found.some(({ id }) => id === this.#kept)) this.#kept = null
     showExtents(this.#gutter, numbers.of(first), inView, extents)
     return found
+  }
+
+  // showTop keeps the heading of the group at the top of the screen in view. around are the groups, from the outermost.
+  #showTop(around) {
+    const { xterm } = this.#screen, { element: { parentNode: pane }, options } = xterm
+    this.#topGroup = around.at(-1)
+    this.#top.hidden = !around.length
+    if (!around.length) return
+    const text = `▾ ${around.map(({ title }) => title).join(' › ')}`
+    if (this.#top.textContent !== text) this.#top.textContent = text
+    Object.assign(this.#top.style, {
+      left: `${pane.offsetLeft}px`, top: `${pane.offsetTop}px`, width: `${pane.clientWidth}px`, height: `${cellOf(xterm)}px`,
+      fontFamily: options.fontFamily, fontSize: `${options.fontSize}px`,
+    })
+  }
+
+  // goTo scrolls to the heading of a group.
+  #goTo(group) {
+    if (!(group?.marker.line >= 0)) return
+    this.#screen.leaveEnd()
+    this.#screen.xterm.scrollToLine(group.marker.line)
   }
 
   // lengthOf says how long a group was, in time or else in lines, once it has ended. number is that of its heading.
@@ -147,6 +178,9 @@ export class Headings {
     return [...this.#screen.xterm.element.querySelectorAll('.heading')].find(button => button.dataset.group === id)
   }
 }
+
+// cellOf returns the height of a row.
+const cellOf = xterm => xterm.element.querySelector('.xterm-screen').clientHeight / xterm.rows
 
 // textOf returns what a heading says about its group, and nameOf the name of its button.
 const textOf = (group, length) => [group.hidesError && 'error', length].filter(Boolean).join(', ')

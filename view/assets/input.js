@@ -104,6 +104,9 @@ export class Input {
     return this.#host.online() && !!this.#host.row()?.input && !this.#paused
   }
 
+  // takesKeys means that keys go to the command now.
+  get takesKeys() { return this.typing && this.#parts.screen.contains(this.#parts.box.getRootNode().activeElement) }
+
   // type sends a text to the command.
   async #type(text) {
     if (!this.#size) this.#decideSize()

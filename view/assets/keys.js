@@ -2,15 +2,15 @@
 
 import { element } from './text.js'
 
-// keys are the buttons: a label, a name, and the character or, for an arrow, its last one.
+// keys are the buttons: a label, a name with it, and the character or, for an arrow, its last one.
 const keys = [
-  ['Esc', 'Escape', '\x1b'], ['Tab', 'Tab', '\t'],
+  ['Esc', 'Esc, Escape', '\x1b'], ['Tab', 'Tab', '\t'],
   ['←', 'Left', 'D'], ['↑', 'Up', 'A'], ['↓', 'Down', 'B'], ['→', 'Right', 'C'],
 ]
 
 // KeyBar is a row of buttons. They leave the focus, and so the touch keyboard, where it is.
 export class KeyBar {
-  #control = element('button', { type: 'button', textContent: 'Ctrl', 'aria-label': 'Control, for the next key', 'aria-pressed': 'false' })
+  #control = element('button', { type: 'button', textContent: 'Ctrl', 'aria-label': 'Ctrl, Control for the next key', 'aria-pressed': 'false' })
   #bar
 
   // constructor puts the bar before an element. onKey receives the sequence of a pressed button. application reports

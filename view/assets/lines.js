@@ -20,7 +20,8 @@ export function textOf(xterm, { start, end }) {
 
 // rowText returns the text between two columns. A tab leaves the skipped cells empty, and so does a wide character that
 // does not fit into the last cell of a row. All cells after a line's text are empty.
-function rowText(line, from, to, cell) {
+export function rowText(line, from, to, cell) {
+  from = Math.max(from, indentOf(line, cell))
   const text = line.translateToString(true, from, to)
   if (!text.includes(' ')) return text
   const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
@@ -32,6 +33,15 @@ function rowText(line, from, to, cell) {
     const chars = line.getCell(x, cell).getChars()
     return cell.getWidth() ? chars : ''
   })
+}
+
+// indentOf returns how many cells before the text of a row only indent it: those of a row that goes on with a line, and of
+// a line in groups.
+function indentOf(line, cell) {
+  let x = 0
+  while (x < line.length && !line.getCell(x, cell).getCode() && cell.getWidth() === 1) x++
+  if (x === line.length) return 0
+  return line.isWrapped || x === 2 || x === 4 || x === 6 ? x : 0
 }
 
 // runs returns the text of cells, with gaps where they are empty.
@@ -73,7 +83,7 @@ export function placesOf(xterm, y) {
   const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
   let to = line?.length ?? 0
   while (to > 0 && isEmpty(to - 1)) to--
-  for (let x = 0; x < to;) {
+  for (let x = line ? indentOf(line, cell) : 0; x < to;) {
     const begin = x
     while (x < to && isEmpty(x)) x++
     if (x > begin) {
@@ -143,7 +153,7 @@ export function* cut(text, columns) {
 export function writePieces(xterm, numbers, pieces, onHeading) {
   for (const { text, skipped, group } of pieces) {
     if (skipped) xterm.write('', () => numbers.skip(skipped))
-    if (group) xterm.write('', () => onHeading?.(group, xterm.registerMarker(0)))
+    if (group) xterm.write('', () => onHeading?.(group, numbers.rows.at()))
     for (const part of cut(text, xterm.cols)) xterm.write(part, () => numbers.advance())
   }
 }

@@ -1,6 +1,8 @@
 // Links in output: addresses in the text that begin with http:// or https://. Escape sequences for links have no
 // effect, because they can show one address and lead to another.
 
+import { InView } from './inview.js'
+
 // address ends at a character that hides or reorders others: the page would not show the address that opens. Unicode
 // names them: controls, formats, private and unassigned ones (C), those that a font need not show
 // (Default_Ignorable_Code_Point), and all spaces; U+2800 is an empty Braille pattern.
@@ -14,6 +16,40 @@ export function linksAt(xterm, y) {
     activate: () => follow(address),
   }))
   return links.length ? links : undefined
+}
+
+// underline shows where addresses are.
+export function underline(xterm) {
+  new InView(xterm, (first, last) => {
+    const buffer = xterm.buffer.active, found = []
+    for (let y = startOf(buffer, first); y <= last; y++) {
+      let text = buffer.getLine(y)?.translateToString() ?? '', end = y
+      while (end < last && buffer.getLine(end + 1)?.isWrapped) text += buffer.getLine(++end).translateToString()
+      if (text.includes('://')) found.push(...linksOn(xterm, y).filter(({ row }) => row >= first && row <= last))
+      y = end
+    }
+    return found
+  })
+}
+
+// linksOn returns decorations for the links in the line that begins in row y, one for each row of a link.
+function linksOn(xterm, y) {
+  const { text, places } = lineAt(xterm, y), parts = new Map()
+  for (const { index, address } of linksIn(text)) {
+    for (const { x, y: row } of places.slice(index, index + address.length)) {
+      const part = parts.get(`${index} ${row}`)
+      if (part) part.width = x - part.x
+      else parts.set(`${index} ${row}`, { row: row - 1, x: x - 1, width: 1, show: shown => shown.classList.add('address') })
+    }
+  }
+  return [...parts.values()]
+}
+
+// startOf returns the first row of the line that contains row y.
+function startOf(buffer, y) {
+  let first = y
+  while (first > 0 && y - first < 50 && buffer.getLine(first)?.isWrapped) first--
+  return first
 }
 
 // linksIn returns the index of each address in a text, and the address.
@@ -32,15 +68,17 @@ export function follow(address) {
 // lineAt returns the text of the whole line that contains row y, and the place of each of its code units, counted from
 // 1. A cell may have several: xterm.js puts characters without a width into the cell before them.
 function lineAt(xterm, y) {
-  const buffer = xterm.buffer.active
-  let first = y
-  while (first > 0 && y - first < 50 && buffer.getLine(first)?.isWrapped) first--
+  const buffer = xterm.buffer.active, first = startOf(buffer, y)
   let text = ''
   const places = []
   for (let row = first; row === first || row - first < 100 && buffer.getLine(row)?.isWrapped; row++) {
     const line = buffer.getLine(row)
     if (!line) break
-    for (let x = 0; x < xterm.cols; x++) {
+    const isEmpty = x => !line.getCell(x).getCode() && line.getCell(x).getWidth() === 1
+    let x = 0, end = xterm.cols
+    while (line.isWrapped && x < end && isEmpty(x)) x++ // an indent
+    while (buffer.getLine(row + 1)?.isWrapped && end > x && isEmpty(end - 1)) end-- // the next word is below
+    for (; x < end; x++) {
       const cell = line.getCell(x)
       if (cell.getWidth() === 0) continue // the second half of a wide character
       text += cell.getChars() || ' '

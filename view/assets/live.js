@@ -4,6 +4,7 @@ import { writePieces } from './lines.js'
 import { mayMark } from './marks.js'
 import { bytes, kindOf } from './text.js'
 
+const mayLink = /https?:\/\//
 const slice = 4096 // characters for a PTY that xterm.js receives at once, so that it draws between them
 
 export class Live {
@@ -11,6 +12,7 @@ export class Live {
   written = false // output has been written
   times = null // of the lines, once the user has asked for them
   end = -1 // offset of the end of the output on the screen, or -1 while it is being written
+  errors = null // once some output may have told of errors
   folds = null // once some output has had marks of groups
   #parts
   #screen
@@ -18,6 +20,9 @@ export class Live {
   #host
   #begun = '' // the end of an unfinished line
   #tinted = false // lines that tell of errors have colours
+  #lines = 0 // whole lines
+  #lost = false // some output was not seen
+  #linked = false // addresses are underlined
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
   #complete = false // the screen has it
   #toLoad = 0 // bytes of that output
@@ -51,14 +56,20 @@ export class Live {
     this.times?.close()
     this.end = -1
     this.missed = this.#toLoad = 0
-    this.written = this.#tinted = false
+    this.written = this.#tinted = this.#linked = false
     this.#begun = ''
+    this.#lines = 0
+    this.#lost = false
+    this.errors?.restart()
     this.#loaded.resolve(null)
     this.#loaded = Promise.withResolvers()
     this.#complete = false
   }
 
-  clear() { this.folds?.clear() }
+  clear() {
+    this.folds?.clear()
+    this.errors?.clear()
+  }
 
   // finish completes the screen after the end of the output.
   async finish(signal) {
@@ -69,6 +80,7 @@ export class Live {
     }
     if (signal.aborted) return
     this.showLoading('', true)
+    this.errors?.finish(signal)
     const failed = this.#host.row() && kindOf(this.#host.row()) === 'failed'
     if (failed && await this.folds?.openFirstError()) this.#reading.showLine()
     if (signal.aborted) return
@@ -94,7 +106,7 @@ export class Live {
     if (!loaded) return
     this.#complete = true
     this.#loaded.resolve(null)
-    if (this.#host.line() && !this.folds?.keepsPlace) this.#reading.showLine()
+    if (this.#host.line() && !this.folds?.keepsPlace && !this.#reading.keeps) this.#reading.showLine()
   }
 
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
@@ -103,12 +115,17 @@ export class Live {
     const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
     const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
-    const again = this.#screen.lacksReturns(text)
-    if (marked || told || wide || again) {
-      const { Folds, tint, Unicode11Addon, wrapReturns } = await this.#host.load(signal) ?? {}
+    const again = this.#screen.lacksLines(text, this.#begun.length)
+    const linked = !this.#linked && mayLink.test(this.#begun + text)
+    const collects = this.#screen.kind === 'pipe' && !this.errors && (told || mayTell.test(this.#begun + text))
+    if (marked || told || wide || again || linked || collects) {
+      const { Errors, Folds, tint, underline, Unicode11Addon, wrapLines } = await this.#host.load(signal) ?? {}
       if (signal.aborted) return
-      if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#host)).begin(!this.#begun)
-      if (again && wrapReturns) this.#screen.addReturns(wrapReturns)
+      if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#reading, this.#host)).begin(!this.#begun)
+      if (collects && Errors) this.errors = new Errors(this.#parts, this.#host, this.#lines, this.#begun, this.#lost)
+      if (again && wrapLines) this.#screen.addLines(wrapLines)
+      if (linked && underline) underline(this.#screen.xterm)
+      this.#linked ||= linked
       if (told && tint) tint(this.#screen.xterm, this.#host.dark)
       this.#tinted ||= told
       if (wide && Unicode11Addon) this.#screen.addWidths(Unicode11Addon)
@@ -122,7 +139,9 @@ export class Live {
       this.folds?.restart()
       this.#reading.forget()
       this.#screen.numbers.start(1)
-      this.missed = 0
+      this.errors?.restart()
+      this.missed = this.#lines = 0
+      this.#lost = false
       lead = '\x18\x1b\\' // earlier output may end within an escape sequence
     }
     if (missed) {
@@ -136,11 +155,15 @@ export class Live {
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       lead = `\x18\x1b\\\x1b[0m${this.#host.row()?.pty ? '' : note}` // on a PTY the note would spoil the screen
       this.folds?.reset()
+      this.errors?.lose()
+      this.#lost = true
     }
+    if (this.#screen.kind === 'pipe') this.errors?.add(text)
+    for (let at = -1; (at = text.indexOf('\n', at + 1)) >= 0;) this.#lines++
     this.written = true
     this.#parts.message.textContent = ''
     const end = text.lastIndexOf('\n') + 1
-    this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(-40)
+    this.#begun = ((end ? '' : this.#begun) + text.slice(end)).slice(-1000)
     /** @type {Promise<void>} */
     const shown = new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })

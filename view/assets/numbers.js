@@ -2,10 +2,11 @@
 // are counted from it.
 import { bisect } from './bisect.js'
 import { cell } from './fit.js'
-import { markerAt } from './lines.js'
+import { Rows } from './rows.js'
 
 export class Numbers {
   also = null // other Numbers of the same screen, which follow these
+  rows // of the screen
   #xterm
   #pane
   #anchor = null // { marker, number }: the number of a marked row's line; null if no number is known
@@ -14,7 +15,8 @@ export class Numbers {
   held = false // while a part of the output is written that is not complete
 
   // constructor shows the numbers of a terminal in a pane. onPick receives the number of a clicked line.
-  constructor(xterm, pane, onPick) {
+  constructor(xterm, pane, onPick, rows = new Rows(xterm)) {
+    this.rows = rows
     this.#xterm = xterm
     this.#pane = pane
     xterm.onRender(() => this.draw())
@@ -36,7 +38,7 @@ export class Numbers {
 
   // set says that the cursor's line has this number.
   set(number) {
-    this.#anchor = { marker: this.#xterm.registerMarker(0), number }
+    this.#anchor = { marker: this.rows.at(), number }
     this.draw()
   }
 
@@ -59,7 +61,7 @@ export class Numbers {
     if (row === this.#anchor.marker.line) return
     const number = this.#count(row)
     this.#anchor.marker.dispose()
-    this.#anchor = { marker: markerAt(this.#xterm, row), number }
+    this.#anchor = { marker: this.rows.at(row), number }
     while (this.#jumps[0]?.marker.line < 0) this.#jumps.shift()
   }
 
@@ -67,7 +69,7 @@ export class Numbers {
   skip(lines) {
     this.also?.skip(lines)
     this.advance()
-    this.#jumps.push({ marker: this.#xterm.registerMarker(0), lines })
+    this.#jumps.push({ marker: this.rows.at(), lines })
     if (this.known) this.#anchor.number += lines
   }
 

@@ -36,6 +36,7 @@ follow('events', {
   },
   onConnection(state, reason) {
     online = state === 'open'
+    count()
     document.body.classList.toggle('offline', !online)
     sayConnection('list', state, reason)
   },
@@ -159,11 +160,12 @@ function showTime(row) {
   if (numbers.textContent !== text) numbers.textContent = text
 }
 
+// count shows how many commands run. Without a connection, the title does not say it, because they may have ended.
 function count() {
   applyFilter()
   const running = [...rows.values()].filter(row => !row.ended).length
   const last = [...rows.values()].filter(row => row.ended).sort((a, b) => a.ended - b.ended).at(-1)
-  document.title = running ? `(${running}) Terminals` : last ? `${outcome(last)}: ${nameOf(last)}` : 'Terminals'
+  document.title = running ? `${online ? `(${running}) ` : ''}Terminals` : last ? `${outcome(last)}: ${nameOf(last)}` : 'Terminals'
   document.body.classList.toggle('empty', rows.size === 0)
   part('nothing').hidden = rows.size > 0
 }
@@ -191,12 +193,19 @@ function open(key, line) {
   sayConnection('terminal', 'open')
   shown.first = first.key === key ? first.output : ''
   first.key = '' // only once, because it gets old
+  shown.known = rows.has(key) ? { now: Date.now() + clockOffset, row: rows.get(key) } : null
   shown.setAttribute('src', `terminals/${encodeURIComponent(key)}`)
 }
 
 function makeTerminal() {
   const terminal = document.createElement('acp-terminal')
   terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}${detail ? `:L${detail}` : ''}`))
+  terminal.addEventListener('status', ({ detail: row }) => { // which may know of the end before the list
+    const listed = rows.get(row.key)
+    if (listed?.number !== row.number || listed.ended || !row.ended) return
+    show(row)
+    count()
+  })
   terminal.addEventListener('connection', event => {
     if (part('connection').checkVisibility()) event.preventDefault() // shown above the list, not twice
     sayConnection('terminal', { lost: 'lost', busy: 'busy' }[event.detail])

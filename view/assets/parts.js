@@ -20,7 +20,7 @@ export function build(root, onMenu) {
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
   p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
-  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error' })
+  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error (F8: the next, Shift+F8: the previous)' })
   p.copy = button('More', { class: 'copy' })
   p.copyOutput = button('Copy output', { class: 'copy-output' })
   p.copyCommand = button('Copy command', { class: 'copy-command' })
@@ -29,7 +29,7 @@ export function build(root, onMenu) {
   p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
   p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   // These buttons are in the menu of a narrow pane.
-  p.narrow = [[p.firstError, 'First error'], [p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
+  p.narrow = [[p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
     const item = button(text, { class: 'narrow', onclick: () => same.click() })
     if (same.hasAttribute('aria-pressed')) item.setAttribute('aria-checked', 'false')
     return [item, same]
@@ -50,6 +50,13 @@ export function build(root, onMenu) {
   p.findClose = button('✕', { 'aria-label': 'Close' })
   p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
     element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
+  p.errorsCount = element('span', { class: 'count', role: 'status' })
+  p.errorsPrevious = button('↑', { 'aria-label': 'Previous error', title: 'Previous error (Shift+F8)' })
+  p.errorsNext = button('↓', { 'aria-label': 'Next error', title: 'Next error (F8)' })
+  p.errorsClose = button('✕', { 'aria-label': 'Close the errors' })
+  p.errorList = element('ol')
+  p.errors = element('section', { class: 'errors', id: 'errors', 'aria-label': 'Errors', hidden: true },
+    element('div', {}, p.errorsCount, p.errorsPrevious, p.errorsNext, p.errorsClose), p.errorList)
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
   p.gutter = element('div', {
@@ -66,7 +73,7 @@ export function build(root, onMenu) {
       element('div', { class: 'title' }, p.state, p.owner, p.command, p.more),
       element('div', { class: 'tools', role: 'group', 'aria-label': 'Tools' }, p.reader, p.firstError, p.findButton, p.wrap, p.menu, p.full, p.stop),
       p.about, p.cut, p.note, p.problem),
-    p.findBar,
+    p.findBar, p.errors,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
     p.typing)
   root.replaceChildren(p.box)

@@ -4,6 +4,8 @@ import { scrollback } from './screen.js'
 export class Reading {
   shown = null // the Window of the History shown instead of the live output
   moving = false // the window is being changed
+  reads = false // the focus goes to the linked line, for screen readers
+  keeps = false // the screen stays where it is while output is written again
   gap = false // retained output was not written to the screen
   #parts
   #screen
@@ -21,7 +23,7 @@ export class Reading {
       this.toEnd()
       screen.focus()
     })
-    on(parts.firstError, 'click', () => this.#seek('toFirstError'))
+    on(parts.firstError, 'click', () => host.errors()?.count ? host.errors().toggle() : this.#seek('toFirstError'))
   }
 
   // close forgets the output.
@@ -42,7 +44,10 @@ export class Reading {
 
   // seeker resolves to the Seeker of the output.
   seeker() {
-    return import('./later.js').then(({ Seeker }) => this.#seeker ??= new Seeker(this.#screen, this, this.#host))
+    return this.#host.load(this.#host.signal()).then(later => {
+      if (!later) throw new TypeError('not loaded')
+      return this.#seeker ??= new later.Seeker(this.#screen, this, this.#host)
+    })
   }
 
   // seek calls a method of the Seeker, or says that this cannot be loaded.
@@ -65,6 +70,42 @@ export class Reading {
   // later shows the output after the screen's, and finally the live output.
   async later() {
     if (this.shown && !this.moving) await this.#seek('later')
+  }
+
+  // readable resolves to whether the output can be read again.
+  async readable() {
+    const signal = this.#host.signal()
+    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({ ok: false }))
+    return ok
+  }
+
+  // again writes the output again, and keeps the line at the top and the mark of the linked line.
+  async again() {
+    const { xterm, numbers, following } = this.#screen
+    if (!xterm || this.moving) return
+    const { viewportY } = xterm.buffer.active
+    if (this.shown) {
+      const seeker = await this.seeker()
+      await seeker.show(this.shown.history, this.shown.last, viewportY)
+    } else {
+      const top = following ? 0 : numbers.of(viewportY)
+      this.keeps = true
+      await this.#host.reload()
+      this.keeps = false
+      const row = top && this.#screen.numbers ? this.#screen.numbers.rowOf(top) : -1 // no numbers once the element is removed
+      if (row >= 0) {
+        this.#screen.leaveEnd()
+        this.#screen.xterm.scrollToLine(row)
+      }
+    }
+    this.markLine()
+  }
+
+  // markLine marks the linked line, if it is on the screen, without scrolling to it.
+  markLine() {
+    const line = Number(this.#host.line()), { numbers } = this.#screen
+    const row = line && numbers ? numbers.rowOf(line) : -1
+    if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
   }
 
   toEnd() {

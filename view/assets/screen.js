@@ -1,10 +1,11 @@
 // The screen of a terminal: xterm.js in its pane, which shows the output of one src, and the numbers of its lines.
 import { Terminal } from './xterm/xterm.mjs'
-import { fit, fontSize, isVisible, measure } from './fit.js'
+import { cell, fit, fontSize, isVisible, measure } from './fit.js'
 import { makeInert } from './inert.js'
-import { markerAt, textOf, textOfAll } from './lines.js'
+import { lastRow, markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
 import { openStyled } from './styles.js'
+import { element } from './text.js'
 import { themes } from './themes.js'
 
 /**
@@ -21,6 +22,22 @@ const mayBeWide = /[\u1100-\u1fff\u2300-\u24ff\u2580-\uffff]/
 
 const redraws = /\r(?!\n)|\x1b\[\d*[ABJK]/ // moves within lines that were written
 export const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
+
+const leastRows = 3 // of a pane
+
+// hasLonger reports whether a text has a line with more characters than most. The first line has begun before.
+function hasLonger(text, begun, most) {
+  if (begun + text.length <= most) return false
+  for (let at = 0, end; at < text.length; at = end + 1, begun = 0) {
+    end = text.indexOf('\n', at)
+    if (end < 0) end = text.length
+    if (begun + end - at > most) return true
+  }
+  return false
+}
+
+// hasRows reports whether a screen has output.
+function hasRows({ buffer: { active } }) { return active.baseY + active.cursorY + active.cursorX > 0 }
 
 // kept returns whether the user wants output for screen readers. It first keeps a value, for terminals that come later.
 function kept(value) {
@@ -41,12 +58,16 @@ export class Screen {
   #sheets // of the shadow root, without those of xterm.js
   #host
   #widths = null // the add-on with the widths of emoji, once the output has some
-  #wrapReturns = null // a function of returns.js, once the output has carriage returns
+  #wrapLines = null // a function of returns.js, once the output has carriage returns or long lines
   #visible = false // the screen has been fitted to its pane
+  #reflow = null // lays lines out for other columns
+  #unused = 0 // pixels of the pane below the output
   #full = false
   #leaveEnd = () => {}
   #marked = null // the decoration of the line that was jumped to
   transcript = null // a Transcript, once the user has asked for one
+  #old = null // a picture of the output of the last src
+  #oldSheets = [] // its style sheets
 
   constructor(parts, root, host) {
     this.#parts = parts
@@ -102,7 +123,7 @@ export class Screen {
       scrollback, theme: themes(this.#host.dark()), windowOptions: {},
     })
     makeInert(xterm, () => this.kind)
-    if (this.#wrapReturns) this.#setReturns(xterm)
+    if (this.#wrapLines) this.#setLines(xterm)
     if (this.#widths) this.#setWidths(xterm)
     return xterm
   }
@@ -120,24 +141,39 @@ export class Screen {
     this.#setWidths(this.xterm)
   }
 
-  // lacksReturns reports whether a text writes lines again.
-  lacksReturns(text) { return !this.#wrapReturns && this.kind === 'pipe' && redraws.test(text) }
-
-  addReturns(wrapReturns) {
-    this.#wrapReturns = wrapReturns
-    this.#setReturns(this.xterm)
+  // lacksLines reports whether a text writes lines again, or has one that is too long for a row. begun is the length of the
+  // line before the text.
+  lacksLines(text, begun) {
+    return !this.#wrapLines && this.kind === 'pipe' && (redraws.test(text) || hasLonger(text, begun, this.xterm.cols))
   }
 
-  // setReturns uses internals of the vendored version 6.0.0.
-  #setReturns(xterm) {
+  addLines(wrapLines) {
+    this.#wrapLines = wrapLines
+    this.#setLines(this.xterm)
+  }
+
+  // setLines uses internals of the vendored version 6.0.0.
+  #setLines(xterm) {
     const handler = xterm._core._inputHandler
-    this.#wrapReturns(xterm, () => this.kind === 'pipe', {
+    const reflow = this.#wrapLines(xterm, () => this.kind === 'pipe', {
       handler, parser: handler._parser, buffer: () => handler._activeBuffer,
       erase: y => {
         handler._eraseInBufferLine(y, 0, xterm.cols, true)
         handler._dirtyRowTracker.markDirty(y)
       },
+      goOn: () => {
+        const buffer = handler._activeBuffer
+        if (buffer.y++ === buffer.scrollBottom) {
+          buffer.y--
+          handler._bufferService.scroll(handler._eraseAttrData(), true)
+        } else {
+          buffer.y = Math.min(buffer.y, xterm.rows - 1)
+          buffer.lines.get(buffer.ybase + buffer.y).isWrapped = true
+        }
+      },
+      move: to => this.numbers?.rows.move(to),
     })
+    if (xterm === this.xterm) this.#reflow = reflow
   }
 
   // open makes a new xterm.js for each src, because the old one may have queued output.
@@ -152,7 +188,11 @@ export class Screen {
       },
     })
     openStyled(xterm, p.screen, this.#root)
-    xterm.onRender(() => this.#showToEnd())
+    xterm.onRender(() => {
+      this.#showToEnd()
+      this.showEnd()
+      if (this.#old && hasRows(xterm)) this.drop()
+    })
     let quiet = 0 // a timer; after a pause, screen readers read again what xterm.js would leave out after 20 lines
     xterm.onWriteParsed(() => {
       clearTimeout(quiet)
@@ -162,6 +202,31 @@ export class Screen {
     return xterm
   }
 
+  // keep leaves a picture of the output until drop, because the next src may have to be waited for.
+  keep() {
+    const { gutter, screen } = this.#parts, rows = this.xterm?.element?.querySelector('.xterm-rows')
+    if (!rows?.checkVisibility() || this.#old) return
+    const copies = [gutter, rows].map(part => {
+      const { x, y, width, height } = part.getBoundingClientRect(), { x: left, y: top } = screen.parentNode.getBoundingClientRect()
+      const copy = /** @type {HTMLElement} */ (part.cloneNode(true))
+      Object.assign(copy.style, { position: 'absolute', left: `${x - left}px`, top: `${y - top}px`, width: `${width}px`, height: `${height}px` })
+      return copy
+    })
+    this.#old = element('div', { class: `old ${this.xterm.element.className}`, ariaHidden: 'true', inert: true }, ...copies)
+    this.#oldSheets = this.#root.adoptedStyleSheets.slice(this.#sheets.length)
+    screen.parentNode.append(this.#old)
+  }
+
+  // drop removes the picture.
+  drop() {
+    this.#old?.remove()
+    const old = this.#oldSheets
+    if (old.length) this.#root.adoptedStyleSheets = this.#root.adoptedStyleSheets.filter(sheet => !old.includes(sheet))
+    this.#old = null
+    this.#oldSheets = []
+    this.showEnd()
+  }
+
   // close removes the xterm.js, which may have queued output.
   close() {
     const p = this.#parts
@@ -169,9 +234,9 @@ export class Screen {
     this.unmark()
     this.transcript?.close()
     this.xterm?.dispose()
-    this.xterm = this.numbers = null
+    this.xterm = this.numbers = this.#reflow = null
     this.#visible = this.#full = false
-    if (this.#sheets) this.#root.adoptedStyleSheets = this.#sheets
+    if (this.#sheets) this.#root.adoptedStyleSheets = [...this.#sheets, ...this.#oldSheets]
     p.gutter.textContent = ''
     p.toEnd.classList.add('off')
   }
@@ -251,7 +316,7 @@ export class Screen {
     let top = active.viewportY
     while (active.getLine(top)?.isWrapped) top--
     const rest = active.viewportY - top, place = keeps && markerAt(this.xterm, top)
-    const fitted = () => fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font)
+    const fitted = () => fit(this.xterm, screen, this.#host.row()?.pty ? this.#host.row() : null, this.#wraps, font, this.#reflow)
     let narrow = fitted()
     if (this.#visible && measure(this.xterm, appears || this.xterm.cols !== cols)) narrow = fitted()
     this.#showCut()
@@ -260,8 +325,8 @@ export class Screen {
     if (selection && this.xterm.cols === cols) this.select(selection)
     if (this.#marked?.marker.line >= 0 && this.xterm.cols !== cols) this.mark(this.#marked.marker.line)
     this.numbers?.fit()
+    this.#sync()
     if (keeps) {
-      this.#sync()
       if (place) this.xterm.scrollToLine(place.line + Math.round(rest * cols / this.xterm.cols)) // xterm.js keeps the last row
       return place?.dispose()
     }
@@ -337,6 +402,18 @@ export class Screen {
 
   // leaveEnd lets a screen that has appeared scroll.
   leaveEnd() { this.#leaveEnd() }
+
+  // showEnd ends the pane below the output, unless that has more than fits.
+  showEnd() {
+    const { box, message } = this.#parts, { xterm } = this
+    let unused = 0
+    if (xterm?.element && this.#visible && this.kind === 'pipe' && !xterm.buffer.active.baseY && !this.#old) {
+      const { height } = cell(xterm)
+      const used = Math.max(leastRows, lastRow(xterm) + 1, Math.ceil((message.offsetHeight + 16) / height))
+      unused = Math.max(0, Math.floor((xterm.rows - used) * height))
+    }
+    if (this.#unused !== unused) box.style.setProperty('--unused', `${this.#unused = unused}px`)
+  }
 
   #showToEnd() { this.#parts.toEnd.classList.toggle('off', this.following) }
 

@@ -114,7 +114,7 @@ export class Search {
     const { y } = this.#matches[index]
     const { rows, buffer: { active: { viewportY } } } = this.#xterm
     const by = Math.min(0, y - viewportY) + Math.max(0, y - viewportY - rows + 1) // rows out of view
-    if (by) this.#xterm.scrollToLine(Math.abs(by) < rows / 4 ? viewportY + by : Math.max(0, y - Math.floor(rows / 2)))
+    if (by) this.#xterm.scrollToLine(Math.abs(by) < rows / 4 ? Math.max(0, viewportY + by - Number(by < 0)) : Math.max(0, y - Math.floor(rows / 2)))
     this.#draw()
   }
 

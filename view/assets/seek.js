@@ -26,10 +26,10 @@ export class Seeker {
       const history = await this.readOrSay(signal)
       if (!history) return
       const number = history.firstLine(isError)
-      if (number >= 0) return this.#readFrom(await this.#rowOfLine(history, number))
+      if (number >= 0) return this.#readFrom(await this.#rowOfLine(history, number), true)
     } else {
       const line = linesOf(this.#screen.xterm).find(({ text }) => isError(text))
-      if (line) return this.#readFrom(line.row)
+      if (line) return this.#readFrom(line.row, true)
     }
     this.#reading.toEnd()
     this.#host.say('No line tells of an error; this is the end.', signal)
@@ -43,12 +43,11 @@ export class Seeker {
     if (src !== this.#host.src() || number !== Number(this.#host.line()) || !this.#screen.numbers) return
     const signal = this.#host.signal() // unfolding reads the output again
     const row = this.#screen.numbers.rowOf(number)
-    if (row >= 0) return this.#screen.reveal(row)
+    if (row >= 0) return this.#readFrom(row)
     const history = this.#reading.partial && await this.readOrSay(signal)
     if (history && history.sectionOfLine(number) >= 0) {
       const shown = await this.#rowOfLine(history, number)
-      if (shown >= 0) this.#screen.reveal(shown)
-      return
+      return this.#readFrom(shown)
     }
     if (!signal.aborted) this.#host.say(`There is no line ${number}.`, signal)
   }
@@ -58,10 +57,12 @@ export class Seeker {
     return await this.show(history, history.sectionOfLine(number) + 1) ? this.#screen.numbers.rowOf(number) : -1
   }
 
-  #readFrom(row) {
+  // readFrom shows a row. Screen readers go on there, if the user has asked for an error.
+  #readFrom(row, reads = this.#reading.reads) {
+    this.#reading.reads = false
     if (row < 0) return
     this.#screen.reveal(row)
-    this.#screen.transcript?.focus(row)
+    if (reads) this.#screen.transcript?.focus(row)
   }
 
   // earlier shows the output before the screen's.

@@ -10,8 +10,8 @@ const final = new Set(['forbidden', 'gone', 'impossible'])
 // follow calls onEvent with each event and awaits it, until the event "end", a 403, 404 or 501, or the signal. It
 // reconnects after the last id, also if nothing more arrives: after a laptop's sleep, or through a frozen proxy. While
 // the page is hidden, it has no connection, except a WebSocket of a background stream. onConnection receives "open",
-// "lost", "busy", "gone", "forbidden", or "impossible" and the reason. first is the text of events that come before the
-// first connection, or ''.
+// "lost", "busy", "gone", "forbidden", or "impossible" and the reason; and, for a background stream, "hidden". first is
+// the text of events that come before the first connection, or ''.
 export async function follow(url, { onEvent, onConnection, signal, background = false, first = '' }) {
   let lastID = ''
   let stays = false // connected while the page is hidden
@@ -52,6 +52,7 @@ export async function follow(url, { onEvent, onConnection, signal, background = 
       silence.end()
       document.removeEventListener('visibilitychange', onHide)
     }
+    if (hidden.signal.aborted && background) onConnection('hidden')
     if (hidden.signal.aborted || signal.aborted) continue
     onConnection(problem)
     await new Promise(resolve => setTimeout(resolve, problem === 'busy' ? 2000 : 1000))

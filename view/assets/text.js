@@ -55,7 +55,8 @@ export function ownerOf(row) {
   return [row.source, row.named && row.session].filter(Boolean).join(' · ')
 }
 
-const runner = row => `run by ${row.source || 'the agent'} itself`
+// runner says who runs a command of the agent's own.
+export const runner = row => `run by ${row.source || 'the agent'} itself`
 
 // ownerBadge returns the badge of a terminal that the agent owns, or nothing for others.
 export function ownerBadge(row) {

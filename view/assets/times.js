@@ -10,7 +10,8 @@ const exact = 1500 // a time that is known to these milliseconds is shown as it 
 const base = 1e9
 
 const full = new Intl.DateTimeFormat([], { dateStyle: 'full', timeStyle: 'medium' })
-const clock = ms => new Date(ms).toTimeString().slice(0, 8)
+const format = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit', second: '2-digit' }) // as text.js has it
+const clock = ms => format.format(ms)
 
 export class Times {
   #parts
@@ -30,7 +31,7 @@ export class Times {
     this.#reading = reading
     this.#live = live
     this.#host = host
-    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: 'calc(9ch + 10px)' }) // also in a narrow pane
+    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: `calc(${clock(0).length + 1}ch + 10px)` }) // also in a narrow pane
     host.on(document, 'visibilitychange', () => this.#ask())
     host.on(parts.box.getRootNode().host, 'status', ({ detail: { ended } }) => {
       this.#hide()
@@ -154,7 +155,7 @@ function makeLines({ xterm, numbers }, pane, timeOf) {
     }
   }
   pane.replaceChildren()
-  return new Lines(xterm, pane, () => {})
+  return new Lines(xterm, pane, () => {}, numbers.rows)
 }
 
 // timeElement shows a time that is known to a second or so, or otherwise the latest possible one.

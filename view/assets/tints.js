@@ -1,6 +1,7 @@
 // Colours of lines that tell of errors and warnings, if the command has not coloured them.
 import { isError, isWarning } from './firsterror.js'
 import { InView } from './inview.js'
+import { rowText } from './lines.js'
 import { themes } from './themes.js'
 
 const maxRows = 100 // of a line that are looked at
@@ -28,8 +29,10 @@ function colorOf(text, dark) {
 
 // textAt returns the text of the line that begins at a row.
 function textAt(buffer, row) {
-  let text = buffer.getLine(row).translateToString()
-  for (const end = row + maxRows; ++row < end && buffer.getLine(row)?.isWrapped;) text += buffer.getLine(row).translateToString()
+  const cell = buffer.getNullCell()
+  const textIn = line => rowText(line, 0, line.length, cell)
+  let text = textIn(buffer.getLine(row))
+  for (const end = row + maxRows; ++row < end && buffer.getLine(row)?.isWrapped;) text += textIn(buffer.getLine(row))
   return text.trimEnd()
 }
 

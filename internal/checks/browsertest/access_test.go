@@ -107,6 +107,28 @@ func axe(t *testing.T) string {
 	return string(source)
 }
 
+// requireAccessible fails if axe has a serious finding. A visible name must be part of the accessible one, for speech.
+func requireAccessible(p *page, source, what string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, timeout)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[any]("window.axe || ("+"(() => {"+source+"})()); null"))
+	require.NoError(p.t, err)
+	require.Empty(p.t, eval[[]string](p, `axe.run(document, {
+		resultTypes: ['violations'], rules: { 'label-content-name-mismatch': { enabled: true } },
+	}).then(found => found.violations.filter(each => ['serious', 'critical'].includes(each.impact)).map(
+		each => each.id + ': ' + each.nodes.map(node => node.html.slice(0, 200) + node.failureSummary).join('; ')))`), what)
+}
+
+// The keys of a phone have no serious finding either.
+func testAxeOfKeys(t *testing.T, b *browser) {
+	source := axe(t)
+	y := serveTyping(t, &view.Options{Input: true})
+	p := b.open(t, y.only(y.sh(t, "echo ready; exec sleep 600")), look("light", 390, 844, 1))
+	p.until(`visible(part('.keys')) && el.text.startsWith('ready')`)
+	requireAccessible(p, source, "keys")
+}
+
 // The page has no serious finding, in light and dark, on a desktop, on a phone and in a zoomed window, with a running,
 // an ended, a failed and a denied command.
 func testAxe(t *testing.T, b *browser) {
@@ -138,16 +160,7 @@ func testAxe(t *testing.T, b *browser) {
 			}
 			p := b.open(t, v.url, look(scheme, size[0], size[1], 1))
 			p.until(`document.querySelectorAll('nav li').length === 4`)
-			ctx, cancel := context.WithTimeout(p.ctx, timeout)
-			_, err := chromedp.Run(ctx, chromedp.Evaluate[any](source+"; null"))
-			cancel()
-			require.NoError(t, err)
-			look := func(what string) {
-				require.Empty(t, eval[[]string](p, `axe.run(document, { resultTypes: ['violations'] }).then(found =>
-					found.violations.filter(each => ['serious', 'critical'].includes(each.impact)).map(
-						each => each.id + ': ' + each.nodes.map(node => node.html.slice(0, 200) + node.failureSummary).join('; ')))`),
-					"%s, %s, %v", what, scheme, size)
-			}
+			look := func(what string) { requireAccessible(p, source, fmt.Sprintf("%s, %s, %v", what, scheme, size)) }
 			look("the list")
 			eval[bool](p, `(document.getElementById('filter-text').value = 'none', document.getElementById('filter-text').dispatchEvent(new Event('input')), true)`)
 			p.until(`visible(document.getElementById('none'))`)

@@ -125,6 +125,18 @@ var inEach = []struct {
 	{"opening Find leaves a match in view", testFindInPlace, false},
 	{"a copy while a group folds is whole", testCopyWhileFolding, false},
 	{"open as text has the bytes as written", testBytesAsWritten, false},
+	{"a chosen command is there at once", testChoosing, false},
+	{"the title counts what is known to run", testTitle, false},
+	{"the menu's link is that of the linked line", testLinkOfLine, false},
+	{"the header and the lines have one clock", testOneClock, false},
+	{"who runs a command is text", testBadge, false},
+	{"errors are collected, and keys and a list lead to them", testErrors, false},
+	{"the errors of a long output are all there", testErrorsOfLong, false},
+	{"the errors of common tools have places", testErrorsOfTools, false},
+	{"lines wrap at words", testWords, false},
+	{"the pane ends with its output", testPaneEnd, false},
+	{"groups are indented, and their headings stay", testGroupLook, false},
+	{"many groups are there soon", testManyGroups, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 
@@ -139,6 +151,7 @@ var inOthers = []string{
 	"on phones, all fits and can be touched",
 	"the groups of a command fold",
 	"an element in a panel that was hidden fills its pane",
+	"lines wrap at words",
 	"a page from right to left leaves the text from left to right",
 }
 

@@ -17,13 +17,13 @@ import (
 const marked = `(() => {
 	const top = part('.marked')?.getBoundingClientRect().top
 	const row = [...part('.xterm-rows').children].find(row => Math.abs(row.getBoundingClientRect().top - top) < 3)
-	return row?.textContent.trimEnd()
+	return row?.textContent.trim()
 })()`
 
 // numberOf is the number beside the first row that begins with a text.
 func numberOf(text string) string {
 	return fmt.Sprintf(`(() => {
-		const at = [...part('.xterm-rows').children].findIndex(row => row.textContent.startsWith(%q))
+		const at = [...part('.xterm-rows').children].findIndex(row => row.textContent.trimStart().startsWith(%q))
 		return part('.gutter').textContent.split('\n')[at]
 	})()`, text)
 }

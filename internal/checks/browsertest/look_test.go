@@ -83,7 +83,7 @@ const (
 // shadedAt defines the function for both.
 const shadedAt = `(window.shadedAt = depth => {
 	const stops = [...(part('.gutter').dataset.groups?.split('no-repeat')[depth] ?? '').matchAll(/([\d.]+)lh/g)].map(([, at]) => Number(at))
-	const rows = [...part('.xterm-rows').children].map(row => row.textContent.trimEnd())
+	const rows = [...part('.xterm-rows').children].map(row => row.textContent.trim())
 	return rows.filter((_, at) => stops.filter(stop => stop <= at).length / 2 % 2 === 1).join()
 }, true)`
 
@@ -332,7 +332,7 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		p := b.visit(t, v.url+"#"+v.key(terminal))
 		p.resize(width, 700)
 		p.until(`el.text.endsWith('no\n') && part('header').offsetHeight <= 50 && part('.state').textContent === 'exit code 1'`)
-		require.False(t, eval[bool](p, `['.numbers', '.first-error', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
+		require.False(t, eval[bool](p, `['.numbers', 'button[aria-controls=find]', '.wrap', '.full', '.to-end'].some(name => visible(part(name)))`))
 		require.True(t, eval[bool](p, `(() => {
 			const button = part('.to-end')
 			button.classList.remove('off')
@@ -342,7 +342,7 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		})()`), "the sign of the end is whole")
 		eval[bool](p, `(part('.copy').click(), true)`)
 		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
-		require.Regexp(t, `^First error,Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
+		require.Regexp(t, `^Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
 			eval[string](p, items))
 		require.Empty(t, eval[[]string](p, small), width)
 		require.True(t, eval[bool](p, `(() => {
@@ -360,9 +360,11 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		item("Wrap lines")
 		p.until(`part('.screen').scrollWidth <= part('.screen').clientWidth`)
 		eval[bool](p, `(part('.copy').click(), true)`)
-		item("First error")
-		p.until(marked + `?.startsWith('error: no')`)
-		eval[bool](p, `(part('.copy').click(), true)`)
+		require.Equal(t, "1 error", eval[string](p, `part('.first-error').textContent`))
+		eval[bool](p, `(part('.copy').click(), visible(part('.first-error')) && part('.first-error').click(), true)`)
+		p.until(marked + `?.startsWith('error: no') && visible(part('.errors'))`)
+		require.Empty(t, eval[[]string](p, small), width)
+		eval[bool](p, `(part('.first-error').click(), part('.copy').click(), true)`)
 		item("Find")
 		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
 		require.Less(t, eval[int](p, `part('.find').offsetHeight`), 60, "the bar has one row")
@@ -379,7 +381,7 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		// All of the command, and what is known of it.
 		clickByScript(p, ".more")
 		p.until(`visible(part('.numbers')) && part('.numbers').textContent.includes('session-1') && part('.command').offsetHeight > 40`)
-		require.Equal(t, "Less of the command", eval[string](p, `part('.more').getAttribute('aria-label')`))
+		require.Equal(t, "Show less of the command", eval[string](p, `part('.more').getAttribute('aria-label')`))
 		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth - innerWidth`), 0)
 		clickByScript(p, ".more")
 		p.until(`part('header').offsetHeight <= 50`)

@@ -94,7 +94,7 @@ func testLongCommand(t *testing.T, b visitor) {
 	p.until(`visible(part('.more')) && part('.command').clientHeight < part('.command').scrollHeight`)
 	require.Less(t, eval[int](p, `part('.command').clientHeight`), 70)
 	eval[bool](p, `(part('.more').click(), true)`)
-	p.until(`part('.more').getAttribute('aria-label') === 'Less of the command' && part('.command').clientHeight > 100`)
+	p.until(`part('.more').getAttribute('aria-label') === 'Show less of the command' && part('.command').clientHeight > 100`)
 	eval[bool](p, `(part('.copy-command').click(), true)`)
 	p.until(`copied === part('.command').textContent && copied.length > 900`)
 	eval[bool](p, `(part('.more').click(), true)`)

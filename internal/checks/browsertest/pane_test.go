@@ -27,7 +27,7 @@ func testPaneSize(t *testing.T, b visitor) {
 	one := b.visit(t, y.only(terminal))
 	one.until(`el.text === '24 80\n' && el.row.input && !part('.keys').hidden && ` + fits)
 	require.Greater(t, eval[float64](one, `part('.xterm-screen').offsetHeight`), 24*16.0, "it is scaled up")
-	escape := func(p tab) { clickByScript(p, `.keys [aria-label=Escape]`) }
+	escape := func(p tab) { clickByScript(p, `.keys [aria-label^=Esc]`) }
 	const font = `getComputedStyle(part('.xterm-rows')).fontSize`
 	before := eval[string](one, font)
 	escape(one)
@@ -64,7 +64,7 @@ func testSizesAtOnce(t *testing.T, b visitor) {
 	for _, p := range []tab{one, other} {
 		p.until(`el.row?.input && !part('.keys').hidden && ` + fits)
 	}
-	escape := func(p tab) { clickByScript(p, `.keys [aria-label=Escape]`) }
+	escape := func(p tab) { clickByScript(p, `.keys [aria-label^=Esc]`) }
 	hold := func(when string) { // the requests for a size of the first page, or the answers
 		eval[bool](one, fmt.Sprintf(`(() => {
 			const real = window.realFetch ??= fetch
@@ -125,13 +125,13 @@ func testTouchKeys(t *testing.T, b visitor) {
 	typed := func(text string) {
 		eval[bool](p, fmt.Sprintf(`part('textarea').dispatchEvent(new InputEvent('input', { inputType: 'insertText', data: %q, bubbles: true, composed: true }))`, text))
 	}
-	press("Escape", "Tab", "Up", "Left")
-	press("Control")
+	press("Esc", "Tab", "Up", "Left")
+	press("Ctrl")
 	p.until(`part('.keys [aria-pressed=true]')`)
 	typed("c")
 	p.until(`!part('.keys [aria-pressed=true]')`)
 	typed("c")
-	press("Control", "Right")
+	press("Ctrl", "Right")
 	typed("123")
 	p.until(`el.text.endsWith('set')`)
 	require.Equal(t, "\x1b\t\x1b[A\x1b[D\x03c\x1b[1;5C123", strings.Join(y.requests(), ""))

@@ -36,7 +36,7 @@ type typist struct {
 }
 
 // serveTyping serves a view that accepts typing.
-func serveTyping(t *testing.T, options *view.Options) *typist {
+func serveTyping(t *testing.T, options *view.Options, configure ...func(*httptest.Server)) *typist {
 	if runtime.GOOS != "linux" {
 		t.Skip("the programs of these tests are Linux's")
 	}
@@ -49,7 +49,7 @@ func serveTyping(t *testing.T, options *view.Options) *typist {
 			y.bytes += typed.Bytes
 		}
 	})
-	y.viewer = serve(t, m, options, func(server *httptest.Server) {
+	y.viewer = serve(t, m, options, append(configure, func(server *httptest.Server) {
 		inner := server.Config.Handler
 		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/input") {
@@ -64,7 +64,7 @@ func serveTyping(t *testing.T, options *view.Options) *typist {
 			}
 			inner.ServeHTTP(w, r)
 		})
-	})
+	})...)
 	return y
 }
 

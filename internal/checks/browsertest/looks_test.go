@@ -1,0 +1,105 @@
+package browsertest
+
+// How output is laid out: at words, in groups, in a pane that ends with it, and with addresses that look like links.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/stretchr/testify/require"
+)
+
+// drawn is the text of the rows on the screen, with the spaces before it.
+const drawn = `[...part('.xterm-rows').children].map(row => row.textContent.replaceAll('\u00a0', ' ').trimEnd()).filter(Boolean)`
+
+// Lines wrap at words and go on with an indent, in a window of any width. All that reads them sees the line as written.
+func testWords(t *testing.T, b visitor) {
+	line := strings.TrimSpace(strings.Repeat("the minification of an internationalization  of words ", 8))
+	address := "https://example.com/" + strings.Repeat("a/long/path/", 12) + "end"
+	texts := make(chan string, 9)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.resize(390, 844)
+	for i := 0; i < len(line); i += 100 { // words are split between messages
+		texts <- line[i:min(i+100, len(line))]
+	}
+	texts <- "\n\x1b[31m" + address + "\x1b[0m \n" + strings.Repeat("x", 200) + "\nlast"
+	want := line + "\n" + address + " \n" + strings.Repeat("x", 200) + "\nlast"
+	for _, width := range []int64{390, 320, 1000, 500} {
+		p.resize(width, 844)
+		p.until(fmt.Sprintf(`Math.abs(innerWidth - %d) < 200 && el.text === %q`, width, want))
+		p.until(fmt.Sprintf(`(rows => {
+			const end = rows.findIndex(row => row.trim().startsWith('https:'))
+			return end > 1 && rows.slice(0, end).map(row => row.trim()).join(' ').replaceAll('  ', ' ') === %q
+				&& rows.slice(1, end).every(row => /^  \S/.test(row)) && rows.at(-1) === 'last'
+		})(%s)`, strings.ReplaceAll(line, "  ", " "), drawn))
+		p.until(`part('.address') && el.shadowRoot.querySelectorAll('.address').length === ` + fmt.Sprintf(`%s.filter(row => /^(https:|  \S*\/)/.test(row)).length`, drawn))
+	}
+	eval[bool](p, `(el.openFind(), part('.find input').value = 'path/end', el.find('path/end'))`)
+	p.until(`part('.count').textContent === '1 of 1' && part('.match.active')`)
+	require.Equal(t, "solid", eval[string](p, `getComputedStyle(part('.address')).borderBottomStyle`))
+	close(texts)
+	p.until(`el.row?.ended`)
+	p.requireQuiet()
+}
+
+// The pane ends with its output, and has room for the menu.
+func testPaneEnd(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.visit(t, v.url)
+	v.create(t, "make")
+	const used = `part('.box').offsetHeight / el.offsetHeight`
+	texts <- "one\ntwo\n"
+	p.until(`el.text === 'one\ntwo\n' && ` + used + ` < 0.5`)
+	eval[bool](p, `(part('.copy').click(), true)`)
+	p.until(`(() => {
+		const { left, bottom } = part('.menu').lastElementChild.getBoundingClientRect()
+		return el.shadowRoot.elementFromPoint(left + 9, bottom - 9) === part('.menu').lastElementChild
+	})()`)
+	eval[bool](p, `(part('.copy').click(), true)`)
+	texts <- strings.Repeat("more\n", 100) + "end\n"
+	p.until(`el.text.endsWith('end\n') && ` + used + ` === 1 && ` + drawn + `.at(-1) === 'end'`)
+	close(texts)
+	p.until(`el.row?.ended`)
+	p.requireQuiet()
+}
+
+// The lines of a group are indented on the screen, and its heading stays in view.
+func testGroupLook(t *testing.T, b visitor) {
+	texts := make(chan string, 1)
+	v := serve(t, made(t, acptermtest.Commands{"ci": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "ci")))
+	texts <- "before\nsection_start:10:a\rOuter\none\n\ttab\nsection_start:10:b\rInner\ntwo\n" + strings.Repeat("long\n", 100) +
+		"section_end:11:b\r\nsection_end:12:a\r\nend\n"
+	p.until(`el.text.startsWith('before\n▾ Outer\none\n\ttab\n▾ Inner\ntwo\nlong\n') && el.text.endsWith('long\nend\n')`)
+	p.until(`visible(part('.top')) && part('.top').textContent === '▾ Outer › Inner'`)
+	require.Less(t, eval[float64](p, `Math.abs(part('.top').getBoundingClientRect().top - part('.xterm-rows').getBoundingClientRect().top)`), 2.0)
+	eval[bool](p, `(part('.top').click(), true)`)
+	p.until(`part('.top').textContent === '▾ Outer' && ` + drawn + `[0] === '  ▾ Inner' && ` + drawn + `[1] === '    two'`)
+	eval[bool](p, `(part('.xterm textarea').focus(), true)`)
+	eval[bool](p, pressed("Home"))
+	p.until(`!visible(part('.top')) && ` + drawn + `.slice(0, 4).join('|') === 'before|▾ Outer|  one|        tab'`)
+	require.Equal(t, "solid", eval[string](p, `getComputedStyle(part('.heading')).borderTopStyle`))
+	close(texts)
+	p.until(`el.row?.ended`)
+	p.requireQuiet()
+}
+
+// Many groups are there soon. Time that grows with the square of their number would exceed the timeout.
+func testManyGroups(t *testing.T, b visitor) {
+	var output strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&output, "::group::Step %d\nline\n::endgroup::\n", i)
+	}
+	v := serve(t, made(t, acptermtest.Commands{"ci": acptermtest.Print(output.String()+"end\n", 0)}), nil)
+	terminal := v.createLong(t, "ci")
+	<-terminal.Done()
+	p := b.visit(t, v.only(terminal))
+	p.until(`el.row?.ended && el.text.endsWith('▾ Step 19999\nline\nend\n')`)
+	t.Logf("%.0f ms", eval[float64](p, `performance.now()`))
+	p.until(numberOf("end") + ` === '60001'`)
+	p.requireQuiet()
+}

@@ -26,6 +26,7 @@ const reasonTimeout = time.Second
 type connection struct {
 	name   string
 	client *ssh.Client
+	jumps  []*ssh.Client // that client leads through
 	shell  ssh.Channel
 	stderr remote.Tail
 
@@ -37,10 +38,11 @@ type connection struct {
 	cause   error
 }
 
-func newConnection(name string, client *ssh.Client) *connection {
+func newConnection(name string, client *ssh.Client, jumps []*ssh.Client) *connection {
 	c := &connection{
 		name:   name,
 		client: client,
+		jumps:  jumps,
 		exited: make(chan struct{}),
 		ended:  make(chan struct{}),
 		lost:   make(chan struct{}),
@@ -128,6 +130,7 @@ func (c *connection) Close() error {
 	_ = c.client.Close() // fails if the connection is already lost
 	<-c.lost
 	<-c.ended
+	closeAll(c.jumps)
 	return nil
 }
 

@@ -9,7 +9,9 @@ require (
 )
 
 require (
+	github.com/kevinburke/ssh_config v1.6.0
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
+	github.com/skeema/knownhosts v1.3.3
 	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sys v0.49.0 // indirect

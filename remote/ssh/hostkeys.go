@@ -3,15 +3,16 @@ package ssh
 // Host keys, checked against known hosts files.
 
 import (
-	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	skeema "github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 )
@@ -54,35 +55,40 @@ func (e *HostKeyError) Error() string {
 // Unwrap returns Err.
 func (e *HostKeyError) Unwrap() error { return e.Err }
 
-// knownHosts contains the keys of known hosts files.
+// knownHosts contains the keys of known hosts files. Unlike x/crypto alone, skeema/knownhosts tells the authorities that
+// certify keys from keys, and lets a pattern without a port match a host at any port, as OpenSSH does.
 type knownHosts struct {
-	files  []string
-	lookUp ssh.HostKeyCallback
+	files []string
+	keys  *skeema.HostKeyDB
 }
 
-// readKnownHosts reads the files, or the default file if files is empty.
-func readKnownHosts(files []string) (*knownHosts, error) {
-	exist := files
-	if len(files) == 0 {
+// readKnownHosts reads the files for a server.
+func readKnownHosts(h *hop) (*knownHosts, error) {
+	files := h.knownHosts
+	if files == nil {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, err
 		}
 		files = []string{filepath.Join(home, ".ssh", "known_hosts")}
-		if _, err := os.Stat(files[0]); err == nil || !errors.Is(err, os.ErrNotExist) {
-			exist = files
-		}
 	}
-	lookUp, err := knownhosts.New(exist...)
+	exist := files
+	if h.knownHosts == nil || h.optional {
+		exist = slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+			_, err := os.Stat(file)
+			return errors.Is(err, fs.ErrNotExist)
+		})
+	}
+	keys, err := skeema.NewDB(exist...)
 	if err != nil {
 		return nil, err
 	}
-	return &knownHosts{files, lookUp}, nil
+	return &knownHosts{files, keys}, nil
 }
 
 // check is an ssh.HostKeyCallback.
 func (k *knownHosts) check(address string, remote net.Addr, key ssh.PublicKey) error {
-	err := k.lookUp(address, remote, key)
+	err := k.keys.HostKeyCallback()(address, remote, key)
 	if err == nil {
 		return nil
 	}
@@ -100,26 +106,16 @@ func (k *knownHosts) check(address string, remote net.Addr, key ssh.PublicKey) e
 }
 
 // algorithms returns the algorithms for the server's key, those of known keys first. A server with keys of several
-// types presents the first supported one, so it presents a known key if it has one. The other algorithms remain, so
-// that the error for a server without a known key type describes its key.
+// types presents the first supported one, so it presents a known key, or a certificate of a known authority, if it has
+// one. The other algorithms remain, so that the error for a server without a known key type describes its key.
 func (k *knownHosts) algorithms(address string) []string {
-	noKey, err := ssh.NewPublicKey(make(ed25519.PublicKey, ed25519.PublicKeySize))
-	if err != nil {
-		return nil // the defaults
-	}
-	var known, rest []string
-	keys := others(k.lookUp(address, new(net.TCPAddr), noKey))
-	for _, algorithm := range ssh.SupportedAlgorithms().HostKeys {
-		isKnown := slices.ContainsFunc(keys, func(key knownhosts.KnownKey) bool {
-			return key.Key.Type() == keyType(algorithm)
-		})
-		if isKnown {
+	known := k.keys.HostKeyAlgorithms(address)
+	for _, algorithm := range ssh.SupportedAlgorithms().HostKeys { // certificates come first
+		if !slices.Contains(known, algorithm) {
 			known = append(known, algorithm)
-		} else {
-			rest = append(rest, algorithm)
 		}
 	}
-	return append(known, rest...)
+	return known
 }
 
 // others returns the known keys of a host, from the error that another key is not one of them.
@@ -129,12 +125,4 @@ func others(err error) []knownhosts.KnownKey {
 		return other.Want
 	}
 	return nil
-}
-
-// keyType returns the key type of an algorithm.
-func keyType(algorithm string) string {
-	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
-		return ssh.KeyAlgoRSA
-	}
-	return algorithm
 }

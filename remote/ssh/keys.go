@@ -30,15 +30,15 @@ type keys struct {
 }
 
 // loadKeys reads key files and asks the agent.
-func (t *Transport) loadKeys(ctx context.Context) (*keys, error) {
+func (t *Transport) loadKeys(ctx context.Context, h *hop) (*keys, error) {
 	k := new(keys)
-	held := k.openAgent(ctx, t.Agent)
-	if len(t.Identities) == 0 {
+	held := k.openAgent(ctx, h.agent)
+	if !h.only {
 		for _, signer := range held {
 			k.add(signer, "agent")
 		}
 	}
-	files, err := t.identities()
+	files, err := h.files()
 	if err != nil {
 		k.close()
 		return nil, err
@@ -51,17 +51,17 @@ func (t *Transport) loadKeys(ctx context.Context) (*keys, error) {
 		case len(t.Identities) > 0 && !errors.As(err, new(*ssh.PassphraseMissingError)):
 			k.close()
 			return nil, err
-		case !errors.Is(err, os.ErrNotExist):
+		case h.identities != nil || !errors.Is(err, os.ErrNotExist):
 			k.unused = append(k.unused, err.Error())
 		}
 	}
 	return k, nil
 }
 
-// identities returns the files of private keys.
-func (t *Transport) identities() ([]string, error) {
-	if len(t.Identities) > 0 {
-		return t.Identities, nil
+// files returns the files of private keys.
+func (h *hop) files() ([]string, error) {
+	if h.identities != nil {
+		return h.identities, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -153,6 +153,12 @@ func (t *Transport) readKey(ctx context.Context, file string, held []ssh.Signer)
 		return signer, nil
 	}
 	err = fmt.Errorf("%s: %w", file, err)
+	if public, _, _, _, publicErr := ssh.ParseAuthorizedKey(text); publicErr == nil {
+		if signer := find(held, public); signer != nil {
+			return signer, nil
+		}
+		return nil, fmt.Errorf("%s: the agent does not hold this key", file)
+	}
 	var missing *ssh.PassphraseMissingError
 	if !errors.As(err, &missing) {
 		return nil, err

@@ -298,6 +298,7 @@ func TestSilentAgent(t *testing.T) {
 
 // Host may have a port or not.
 func TestHost(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
 	for host, want := range map[string]string{
 		"127.0.0.1:0":     "127.0.0.1:0",
 		"nothing.invalid": "nothing.invalid:22",

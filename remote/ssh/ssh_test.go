@@ -24,10 +24,10 @@ import (
 func TestMain(m *testing.M) { racetest.Main(m) }
 
 // start starts a server. When the test ends, nothing of its connections may remain.
-func start(t *testing.T) *sshdtest.Server {
+func start(t *testing.T, config ...string) *sshdtest.Server {
 	t.Helper()
 	t.Cleanup(func() { requireNoGoroutines(t) })
-	return sshdtest.Start(t)
+	return sshdtest.Start(t, config...)
 }
 
 // transportTo returns a Transport that logs in to the server with its key file.

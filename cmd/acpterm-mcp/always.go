@@ -158,7 +158,7 @@ func (a *alwaysFile) read() (all []kept, err error) {
 		decoder := json.NewDecoder(bytes.NewReader(line))
 		decoder.DisallowUnknownFields() // a condition that is not known must not be ignored
 		if failed := decoder.Decode(&e); failed != nil || decoder.More() || !utf8.Valid(line) {
-			err = errors.Join(err, fmt.Errorf("%s: line %d is not used: it is not one JSON object of this format", a.path, number))
+			err = errors.Join(err, fmt.Errorf("%s: line %d is not used: it is no JSON of this format", a.path, number))
 			continue
 		}
 		all = append(all, e)

@@ -3,6 +3,8 @@
 //
 //	acpterm-mcp -root . -allow 'go ...' -sandbox -view 127.0.0.1:0
 //
+// The command init adds it to the servers of an agent, and doctor says what works here.
+//
 // Rules decide which commands run, and -h lists the flags. A command that no rule matches needs the user's approval,
 // for which the agent's program asks (elicitation). If it cannot ask, the command is denied. Without -allow, nothing is
 // allowed without a question.
@@ -46,10 +48,7 @@ var (
 )
 
 func main() {
-	opts, err := readOptions(os.Args[1:])
-	if err == nil && !opts.help && !opts.version {
-		err = run(opts)
-	}
+	err := start(os.Args[1:])
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
@@ -64,6 +63,23 @@ func main() {
 		say(err.Error())
 		os.Exit(1)
 	}
+}
+
+// start does what the arguments ask for.
+func start(arguments []string) error {
+	if len(arguments) > 0 {
+		switch arguments[0] {
+		case "init":
+			return initAgent(arguments[1:], os.Stdin, os.Stdout)
+		case "doctor":
+			return doctor(arguments[1:], os.Stdout)
+		}
+	}
+	opts, err := readOptions(arguments)
+	if err != nil || opts.help || opts.version {
+		return err
+	}
+	return run(opts)
 }
 
 // say prints a message. It may quote the agent, or a remote machine.

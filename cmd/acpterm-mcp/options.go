@@ -45,13 +45,14 @@ type options struct {
 	helpers string
 }
 
-const usage = `usage: acpterm-mcp [FLAG...]
+const usage = `usage: acpterm-mcp [FLAG...] | init AGENT | doctor
 
 Runs commands for an agent, as an MCP server on standard input and output. A command runs if -allow matches it;
 otherwise the agent's program asks the user or, if it cannot, the command is denied. A RULE is a program, and
-patterns for its arguments: 'go', 'git log ...', 'npm run *'. To add the server to an agent:
+patterns for its arguments: 'go', 'git log ...', 'npm run *'. The command init adds the server to an agent, and doctor
+says what works here:
 
-  acpterm-mcp -root . -allow 'go ...' -allow 'git diff ...' -deny 'go env -w ...'
+  acpterm-mcp init claude
   acpterm-mcp -root . -sandbox -others allow -timeout 10m -view 127.0.0.1:0
   acpterm-mcp -runner 'ssh host' -root /srv/app -allow 'make ...' -audit ~/audit.json
 

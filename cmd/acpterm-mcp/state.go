@@ -49,7 +49,7 @@ func journalName() (string, error) {
 			return c
 		}
 		return '_'
-	}, "journal-"+host+"-"+namespace), nil
+	}, "journal-"+host+"-"+strings.Trim(namespace, "pid:[]")), nil
 }
 
 // ownDir returns a directory for this program's own files outside of the directories where commands may write, and

@@ -252,14 +252,14 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		t.timer.Stop()
 	}
 	t.mu.Unlock()
+	if last.by == EndedByItself {
+		t.beginEnd(EndedByItself) // first, so that the answers to waits, which follow, run before it
+	}
 	t.ended.Set()
 	if !last.reportsEnd {
 		t.report(last.left)
 	}
 	t.finished.Set()
-	if last.by == EndedByItself {
-		t.beginEnd(EndedByItself)
-	}
 }
 
 // endNotSeen returns the error of Wait if the end could not be seen.

@@ -165,12 +165,12 @@ type attached struct {
 	orphaned func() bool // reports whether the owner is unreachable
 
 	// Under Terminal.mu.
-	size      *TerminalSize
-	meta      Meta
-	cancel    func(context.Context) error
-	code      *int64 // of the exit, if known
-	signal    *string
-	cancelled bool // cancel was called
+	size        *TerminalSize
+	meta        Meta
+	cancel      func(context.Context) error
+	code        *int64 // of the exit, if known
+	signal      *string
+	cancelledBy EndedBy // if cancel was called
 }
 
 // End gives up the terminal: the processes are the owner's.
@@ -197,8 +197,8 @@ func (b *attached) releasing() {
 }
 
 func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) {
-	if b.cancelled && by == EndedByItself {
-		by = EndedByKill
+	if b.cancelledBy != "" && by == EndedByItself {
+		by = b.cancelledBy
 	}
 	s := TerminalExitStatus{Signal: copyOf(b.signal), Meta: by.meta()}
 	if b.code != nil {
@@ -220,13 +220,15 @@ func (b *attached) describe(_ *Terminal, info *TerminalInfo) {
 func (b *attached) outputEnds(t *Terminal) <-chan struct{} { return t.ended.Done() }
 
 // kill asks the owner to end the command, and returns when the owner has reported the end.
-func (b *attached) kill(ctx context.Context, t *Terminal) error {
+func (b *attached) kill(ctx context.Context, t *Terminal, by EndedBy) error {
 	refuse := func(err error) error {
 		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
 	}
 	t.mu.Lock()
 	ended, cancel := t.state == StateEnded, b.cancel
-	b.cancelled = b.cancelled || !ended && cancel != nil
+	if !ended && cancel != nil {
+		b.cancelledBy = cmp.Or(b.cancelledBy, by)
+	}
 	t.mu.Unlock()
 	switch {
 	case ended:
@@ -238,7 +240,7 @@ func (b *attached) kill(ctx context.Context, t *Terminal) error {
 	panicked := callHook("Cancel", func() { err = cancel(ctx) })
 	if err = cmp.Or(panicked, err); err != nil && t.State() != StateEnded {
 		t.mu.Lock()
-		b.cancelled = false
+		b.cancelledBy = ""
 		t.mu.Unlock()
 		if ctx.Err() == nil {
 			return refuse(err)

@@ -154,7 +154,7 @@ func (h *Handler) prepare(method string, params []byte) work {
 	case MethodOutput:
 		return poll{t}
 	case MethodKill:
-		e := t.beginKill()
+		e := t.beginKill(EndedByKill)
 		return await{&e.done, func() (any, error) { return struct{}{}, e.err }}
 	case MethodRelease:
 		h.manager.beginRelease(t)

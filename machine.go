@@ -71,8 +71,8 @@ type backend interface {
 
 // owner runs the command of a terminal: managed, or attached. Terminal.mu is held in ended and describe.
 type owner interface {
-	// kill is Terminal.Kill.
-	kill(ctx context.Context, t *Terminal) error
+	// kill is Terminal.Kill or, by EndedByUser, Stop.
+	kill(ctx context.Context, t *Terminal, by EndedBy) error
 	// releasing is called at the beginning of a release.
 	releasing()
 	// ended returns the cause of the end and the exit status, after the exit.
@@ -86,8 +86,8 @@ type owner interface {
 // managed is the Manager as the owner of the commands that it runs.
 type managed struct{}
 
-func (managed) kill(ctx context.Context, t *Terminal) error {
-	e := t.beginKill()
+func (managed) kill(ctx context.Context, t *Terminal, by EndedBy) error {
+	e := t.beginKill(by)
 	if err := t.await(ctx, &e.done, "kill"); err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ const (
 	EndedByItself EndedBy = "finished"
 	// EndedByKill indicates that the command was terminated by Terminal.Kill.
 	EndedByKill EndedBy = "killed"
+	// EndedByUser indicates that the command was terminated by Terminal.Stop. An agent should not run it again unless
+	// the user asks for it.
+	EndedByUser EndedBy = "stopped_by_user"
 	// EndedByRelease indicates that the command was terminated by a release, such as when its connection or the Manager
 	// was closed.
 	EndedByRelease EndedBy = "released"

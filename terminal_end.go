@@ -42,12 +42,18 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // If the terminal is attached, Kill does not send any signals. Instead, it asks the owner to stop the command and waits
 // for the owner to report its exit. If the owner cannot be asked or refuses, Kill returns ErrNotCancellable.
 func (t *Terminal) Kill(ctx context.Context) error {
-	return t.owner.kill(ctx, t)
+	return t.owner.kill(ctx, t, EndedByKill)
 }
 
-// beginKill is the part of Kill that does not wait.
-func (t *Terminal) beginKill() *ending {
-	e, begun := t.beginEnd(EndedByKill)
+// Stop is like Kill, but on behalf of the user, who should be told apart from the agent: if the command is still
+// running, EndedBy returns EndedByUser. Call it for a stop button.
+func (t *Terminal) Stop(ctx context.Context) error {
+	return t.owner.kill(ctx, t, EndedByUser)
+}
+
+// beginKill is the part of Kill and Stop that does not wait.
+func (t *Terminal) beginKill(by EndedBy) *ending {
+	e, begun := t.beginEnd(by)
 	if !begun {
 		e.forced.Set()
 	}

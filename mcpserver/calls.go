@@ -318,7 +318,11 @@ func text(s string) *mcp.CallToolResult {
 // String returns a result as text for a model: the output, and a line about the command.
 func (r commandResult) String() string {
 	about := fmt.Sprintf("[%s %s", r.ID, status(r.State, r.Signal, r.ExitCode))
-	if r.EndedBy != "" && r.EndedBy != string(acpterm.EndedByItself) {
+	switch r.EndedBy {
+	case "", string(acpterm.EndedByItself):
+	case string(acpterm.EndedByUser):
+		about += ", stopped by the user: do not run it again unless asked"
+	default:
 		about += ", " + r.EndedBy
 	}
 	about += fmt.Sprintf(", after %v", (time.Duration(r.RunMS) * time.Millisecond).String())

@@ -117,7 +117,7 @@ func commandSchema() *jsonschema.Schema {
 		"state":         "Whether the command is running, has ended or could not be started.",
 		"exit_code":     "The exit code, if the command has exited.",
 		"signal":        "The signal that ended the command, if one did, such as SIGTERM.",
-		"ended_by":      `Why the command has ended: "finished" by itself, "killed", "timed_out" and so on.`,
+		"ended_by":      `Why the command has ended: "finished" by itself, "killed", "timed_out", "stopped_by_user" and so on.`,
 		"run_ms":        "How long the command has been running, in milliseconds.",
 		"matched":       "Whether a line matched, if the call waited for one.",
 		"matched_line":  "The line that matched.",

@@ -323,7 +323,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	answers <- nil
 	a.Update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
 	row = s.row(func(r tableRow) bool { return r.Ended != 0 && !r.Stopping })
-	require.Equal(t, "killed", row.State)
+	require.Equal(t, "stopped", row.State)
 	require.Equal(t, "signal SIGTERM", row.Status)
 	require.Empty(t, row.StopError)
 }

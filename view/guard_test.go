@@ -189,5 +189,5 @@ func TestOnlyThePageCanStop(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, status(v, "POST", own, "stop", "Origin", v.server.URL, "Sec-Fetch-Site",
 		"same-origin"))
 	<-terminal.Done()
-	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
+	require.Equal(t, acpterm.EndedByUser, terminal.EndedBy())
 }

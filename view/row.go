@@ -47,8 +47,8 @@ type row struct {
 	// Columns and Rows are the size of the PTY, or the size that the agent gave its terminal, or 0.
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
-	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "killed",
-	// "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the terminal is the
+	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "stopped" by
+	// a user, "killed", "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the terminal is the
 	// agent's and its end was not seen, or "agent gone" if the agent ended before it; or "connection lost".
 	State string `json:"state"`
 	// Good means that the command ended by itself with code 0.
@@ -174,6 +174,8 @@ func stateOf(info acpterm.TerminalInfo) string {
 		return info.State.String()
 	case acpterm.EndedByItself:
 		return "finished"
+	case acpterm.EndedByUser:
+		return "stopped"
 	case acpterm.EndedByTimeout:
 		return "timed out"
 	case acpterm.EndedByLostConnection:

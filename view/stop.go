@@ -47,7 +47,7 @@ func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 		defer v.busy.Done()
 		var left remainder
 		var reason string
-		err := terminal.Kill(v.ctx)
+		err := terminal.Stop(v.ctx)
 		if failure, ok := errors.AsType[*acpterm.Error](err); ok && errors.Is(err, acpterm.ErrSurvivors) {
 			left = newRemainder(failure.PIDs, failure.Err)
 		}

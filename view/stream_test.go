@@ -153,7 +153,7 @@ func TestStreamAfterTheOutputIsClosed(t *testing.T) {
 			last = decode[struct{ Row tableRow }](t, e.data).Row
 		}
 	}
-	require.Equal(t, "killed", last.State)
+	require.Equal(t, "stopped", last.State)
 	require.False(t, last.Stopping)
 	require.Equal(t, "signal SIGTERM", last.Status)
 }

@@ -207,7 +207,7 @@ func TestStopEndsTheTree(t *testing.T) {
 	stop := func() int { return v.stop(keyOf(terminal)) }
 	require.Equal(t, 202, stop())
 	var row tableRow
-	for row.State != "stopping" && row.State != "killed" {
+	for row.State != "stopping" && row.State != "stopped" {
 		e, ok := s.next()
 		require.True(t, ok)
 		if e.kind == "status" {
@@ -219,6 +219,6 @@ func TestStopEndsTheTree(t *testing.T) {
 	require.Equal(t, 202, stop(), "it kills at once")
 	_, _, ended := s.text(nil)
 	require.True(t, ended, "the tree has ended")
-	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
+	require.Equal(t, acpterm.EndedByUser, terminal.EndedBy())
 	require.Equal(t, 202, stop(), "an ended command")
 }

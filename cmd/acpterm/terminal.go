@@ -164,8 +164,11 @@ func (t *shownTerminal) end() string {
 	if !t.Attached() || passed >= leastReported {
 		text += joint + inWords(passed)
 	}
-	if t.EndedBy() == acpterm.EndedByTimeout {
+	switch t.EndedBy() {
+	case acpterm.EndedByTimeout:
 		text += ", timed out"
+	case acpterm.EndedByUser:
+		text += ", stopped on the page"
 	}
 	return text
 }

@@ -51,9 +51,9 @@ func (p *pane) state() string {
 }
 
 // stop handles the stop button. A second one ends the command by force, before the manager's grace period is over.
-// bubbletea calls stop on a new goroutine, because Kill returns only when all processes are gone.
+// bubbletea calls stop on a new goroutine, because Stop returns only when all processes are gone.
 func (p *pane) stop() tea.Msg {
-	if err := p.terminal.Kill(context.Background()); err != nil { // such as acpterm.ErrSurvivors
+	if err := p.terminal.Stop(context.Background()); err != nil { // such as acpterm.ErrSurvivors
 		return change(func(m *model) { m.say("— ", err.Error()) })
 	}
 	return nil

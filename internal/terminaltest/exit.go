@@ -26,6 +26,7 @@ func exitTests() []test {
 		{"KillIsGracefulFirst", TestKillIsGracefulFirst},
 		{"KillForcesAfterTheGracePeriod", TestKillForcesAfterTheGracePeriod},
 		{"SecondKillForces", TestSecondKillForces},
+		{"StopIsTheUsers", TestStopIsTheUsers},
 		{"WaitEndsWithTheCommand", TestWaitEndsWithTheCommand},
 		{"CommandSeesEndOfInputAndNoTerminal", TestCommandSeesEndOfInputAndNoTerminal},
 		{"WaitIsBoundedByItsContextOnly", TestWaitIsBoundedByItsContextOnly},
@@ -150,6 +151,29 @@ func TestSecondKillForces(t *testing.T, p Place) {
 
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+}
+
+// A stop by the user is told apart from a kill. The first of both counts, and another one forces it.
+func TestStopIsTheUsers(t *testing.T, p Place) {
+	p.needsAsking(t)
+	m := p.NewManager(t, nil)
+	stubborn := func() *acpterm.Terminal {
+		return CreateReady(t, m, p.Child("stubborn"), &acpterm.CommandOptions{Escalation: askFor(time.Hour)})
+	}
+	begins, cancel := context.WithCancel(t.Context())
+	cancel()
+	term := stubborn()
+	require.ErrorIs(t, term.Stop(begins), acpterm.ErrCancelled)
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, acpterm.EndedByUser, term.EndedBy())
+	require.Equal(t, EndedBy(acpterm.EndedByUser), term.Output().ExitStatus.Meta)
+	term = stubborn()
+	require.ErrorIs(t, term.Kill(begins), acpterm.ErrCancelled)
+	require.NoError(t, term.Stop(t.Context()))
+	require.Equal(t, acpterm.EndedByKill, term.EndedBy())
+	term = Finish(t, m, p.Child("exit", "0"))
+	require.NoError(t, term.Stop(t.Context()))
+	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
 // Law 2: a wait ends when the command does, even if another process holds the pipe, and its output is complete by then.

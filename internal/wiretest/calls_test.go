@@ -367,3 +367,17 @@ func TestAPlaceIsFreeBeforeTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+// An agent that waits reads that the user has stopped the command.
+func TestAUsersStopIsTold(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	p := hosttest.ConnectPeer(t, m, nil)
+	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+	p.Write(hosttest.Request(`1`, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
+	p.Works()
+	require.NoError(t, term.Stop(t.Context()))
+	var status acpterm.TerminalExitStatus
+	require.NoError(t, json.Unmarshal(p.Read().Result, &status))
+	require.Equal(t, hosttest.EndedBy(acpterm.EndedByUser), status.Meta)
+	require.Equal(t, hosttest.KilledBy(), *status.Signal)
+}

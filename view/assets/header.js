@@ -164,7 +164,7 @@ export class Header {
 // stateText returns the text for screen readers.
 function stateText(row) {
   let text = outcome(row)
-  if (['killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
+  if (['stopped', 'killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
   if (row.survivors) text += `; still running: ${row.survivors}`
   return text
 }

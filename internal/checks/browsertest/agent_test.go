@@ -121,7 +121,7 @@ func testAgentStop(t *testing.T, b visitor) {
 	answers <- nil
 	a.Update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
 	<-terminal.Done()
-	p.until(`part('.state').textContent === 'killed, signal SIGTERM' && !visible(part('.stop'))`)
+	p.until(`part('.state').textContent === 'stopped, signal SIGTERM' && !visible(part('.stop'))`)
 }
 
 func testSameIDs(t *testing.T, b visitor) {

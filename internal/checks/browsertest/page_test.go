@@ -213,7 +213,7 @@ func testStop(t *testing.T, b visitor) {
 	p.until(`part('.stop').textContent === 'Force stop'`) // the state is "stopping" only until the command exits
 	require.True(t, alive(child), "it does not end when it is asked to")
 	p.click(".stop")
-	p.until(`part('.state').textContent.startsWith('killed') && !visible(part('.stop'))`)
+	p.until(`part('.state').textContent.startsWith('stopped') && !visible(part('.stop'))`)
 	<-terminal.Done()
 	require.False(t, alive(child))
 	p.requireQuiet()
@@ -479,7 +479,7 @@ func testOwnPage(t *testing.T, b visitor) {
 	p.until(other + `.shadowRoot.querySelector('.state').textContent === 'running'`)
 	eval[bool](p, other+`.stop().then(() => true)`)
 	<-serving.Done()
-	p.until(other + `.shadowRoot.querySelector('.state').textContent.startsWith('killed')`)
+	p.until(other + `.shadowRoot.querySelector('.state').textContent.startsWith('stopped')`)
 	eval[bool](p, `(() => { const parent = el.parentNode; el.remove(); parent.append(el); return true })()`) // moved
 	p.until(`[...document.querySelectorAll('acp-terminal')].some(x => x.text === 'hello\n')`)
 	eval[bool](p, `(el.setAttribute('src', document.querySelectorAll('acp-terminal')[1].getAttribute('src')), true)`)

@@ -760,7 +760,7 @@ func TestAReapedLeader(t *testing.T) {
 // A reaped leader with an unknown exit stays registered only until its tree is closed.
 func TestALeaderWhoseExitIsLost(t *testing.T) {
 	s := newSupervisor(t)
-	tree := &Tree{sup: s, starter: &starter{}, pidfd: -1}
+	tree := &Tree{sup: s, starter: &starter{changed: sync.Cond{L: &s.mu}}, pidfd: -1}
 	tree.pid = 1 << 30
 	s.register(tree)
 	exit, err := tree.exitOfReaped()

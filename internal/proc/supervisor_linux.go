@@ -40,7 +40,7 @@ type Supervisor struct {
 
 // starter is a goroutine that starts trees on its own thread.
 type starter struct {
-	wakeUp event // a job is waiting, or a leader is gone
+	changed sync.Cond // with Supervisor.mu; a job is waiting, or a leader is gone
 
 	// Guarded by Supervisor.mu.
 	thread  int  // its thread ID; 0 until it runs
@@ -107,7 +107,7 @@ func (s *Supervisor) serveLocked() {
 	working := 0
 	for _, st := range s.starters {
 		if st.idle && !st.slow {
-			st.wakeUp.set()
+			st.changed.Signal()
 			return
 		}
 		if !st.slow {
@@ -120,11 +120,11 @@ func (s *Supervisor) serveLocked() {
 	for _, st := range s.starters {
 		if st.idle {
 			st.slow = false
-			st.wakeUp.set()
+			st.changed.Signal()
 			return
 		}
 	}
-	st := new(starter)
+	st := &starter{changed: sync.Cond{L: &s.mu}}
 	s.starters = append(s.starters, st)
 	s.busy.Go(func() { s.run(st) })
 }
@@ -175,9 +175,7 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 			s.starters = slices.DeleteFunc(s.starters, func(other *starter) bool { return other == st })
 			return nil
 		}
-		s.mu.Unlock()
-		st.wakeUp.wait()
-		s.mu.Lock()
+		st.changed.Wait()
 	}
 }
 
@@ -227,7 +225,7 @@ func (s *Supervisor) unregister(t *Tree) {
 	}
 	st := t.starter
 	if st.leaders--; st.leaders == 0 && st.slow {
-		st.wakeUp.set() // wake it so that it ends
+		st.changed.Signal() // wake it so that it ends
 	}
 }
 
@@ -244,7 +242,7 @@ func (s *Supervisor) Close() {
 	s.mu.Lock()
 	s.closed = true
 	for _, st := range s.starters {
-		st.wakeUp.set()
+		st.changed.Signal()
 	}
 	s.mu.Unlock()
 	s.busy.Wait()

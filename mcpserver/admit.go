@@ -5,7 +5,9 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // entryKey is the key of a request's *Entry in auth.TokenInfo.
@@ -89,6 +92,11 @@ func (l *Listener) readBody(next http.Handler) http.Handler {
 		case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
 			// Only versions of MCP before 2025-06-18 have batches. One could contain tens of thousands of calls.
 			refuse(w, "batches are not supported", http.StatusBadRequest)
+		case r.Method == http.MethodPost && !json.Valid(body):
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"the body is not JSON"}}`+"\n",
+				jsonrpc.CodeParseError)
 		case checkAround(body) != nil:
 			refuse(w, errAround.Error(), http.StatusRequestEntityTooLarge)
 		default:

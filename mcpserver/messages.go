@@ -1,15 +1,13 @@
 package mcpserver
 
-// The messages on a relay's connection: one on each line, and a bound of those unanswered. The SDK's transports also
-// accept batches, and any number of requests.
+// The messages on a relay's connection, with a bound of those unanswered. The SDK's transports accept any number of
+// requests.
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -22,15 +20,12 @@ import (
 // maxCalls is lower, the client must have stopped reading.
 const maxUnanswered = 1024
 
-var (
-	errUnanswered = errors.New("too many requests are unanswered")
-	errNotJSON    = errors.New("a line is not JSON")
-)
+var errUnanswered = errors.New("too many requests are unanswered")
 
 // A relayConnection is a relay's connection as the transport and the connection of one MCP session.
 type relayConnection struct {
 	conn   net.Conn
-	lines  *bufio.Scanner
+	lines  *lines
 	ctx    context.Context // done when the connection is closed
 	cancel context.CancelFunc
 
@@ -39,12 +34,11 @@ type relayConnection struct {
 	answered   chan struct{} // has an element after unanswered became empty
 }
 
-func newRelayConnection(conn net.Conn, maxLine int) *relayConnection {
+func newRelayConnection(conn net.Conn, maxLine int, logger *slog.Logger) *relayConnection {
 	c := &relayConnection{
-		conn: conn, lines: bufio.NewScanner(conn),
+		conn: conn, lines: newLines(conn, maxLine, logger),
 		unanswered: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1),
 	}
-	c.lines.Buffer(nil, maxLine+len("\n"))
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -74,32 +68,24 @@ func (c *relayConnection) Read(context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// next returns the message of the next line.
+// next returns the next message. Messages that would take too much memory are refused.
 func (c *relayConnection) next() (jsonrpc.Message, error) {
-	for c.lines.Scan() {
-		line := bytes.TrimSpace(c.lines.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		if !json.Valid(line) { // DecodeMessage ignores text after an object
-			return nil, errNotJSON
-		}
-		if err := checkAround(line); err != nil {
-			return nil, err
-		}
-		msg, err := jsonrpc.DecodeMessage(line) // fails for a batch
+	for {
+		line, msg, err := c.lines.next()
 		if err != nil {
 			return nil, err
+		}
+		if err := checkAround(line); err != nil {
+			if err := c.lines.refuse(line, err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && !c.expect(req.ID) {
 			return nil, errUnanswered
 		}
 		return msg, nil
 	}
-	if err := c.lines.Err(); err != nil {
-		return nil, err
-	}
-	return nil, io.EOF
 }
 
 // expect counts a request until its response has been written. It reports false if there are too many. An ID in use
@@ -132,11 +118,11 @@ func (c *relayConnection) pending() bool {
 	return len(c.unanswered) > 0
 }
 
-// Write implements mcp.Connection. Writes of a net.Conn do not mix.
+// Write implements mcp.Connection.
 func (c *relayConnection) Write(_ context.Context, msg jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(msg)
 	if err == nil {
-		_, err = c.conn.Write(append(line, '\n'))
+		_, err = c.lines.Write(append(line, '\n'))
 	}
 	if response, ok := msg.(*jsonrpc.Response); ok {
 		c.answer(response.ID)

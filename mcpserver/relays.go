@@ -64,5 +64,5 @@ func (e *Entry) serveRelay(conn net.Conn) {
 	if err != nil {
 		return
 	}
-	k.run(newRelayConnection(conn, int(e.listener.options.MaxBody)))
+	k.run(newRelayConnection(conn, int(e.listener.options.MaxBody), e.server.options.Logger))
 }

@@ -130,7 +130,7 @@ const unreadLimit = 5 * time.Second
 // serve serves a session on a transport until either ends. If the session ends, its terminals are released first, even
 // if calls cannot return because the client does not read.
 func (c *session) serve(t mcp.Transport) error {
-	connected := &connection{Transport: t}
+	connected := &connection{Transport: c.overLines(t)}
 	served := make(chan error, 1)
 	go func() { served <- c.server.Run(c.ctx, connected) }()
 	select {

@@ -24,7 +24,7 @@ type Fault struct {
 var (
 	faultTooLong       = &Fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
 	faultNotJSON       = &Fault{"is not JSON", jsonrpc2.CodeParseError}
-	faultBatch         = &Fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
+	faultBatch         = &Fault{"is an array; batches are not supported", jsonrpc2.CodeInvalidRequest}
 	faultNotObject     = &Fault{"is JSON and no object", jsonrpc2.CodeInvalidRequest}
 	faultNoMessage     = &Fault{"is neither request nor response", jsonrpc2.CodeInvalidRequest}
 	faultBoth          = &Fault{"is request and response at once", jsonrpc2.CodeInvalidRequest}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +33,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 	defer done()
 	t, question, err := c.create(ctx, req, in)
 	if err != nil || question != nil {
-		return question, commandResult{}, c.explain(advice(err))
+		return question, commandResult{}, c.explain(advice(naming(err, in)))
 	}
 	stop := report(ctx, req, t)
 	err = c.await(ctx, t, c.limit(req, in.WaitMS))
@@ -96,17 +95,17 @@ func (c *session) await(ctx context.Context, t *acpterm.Terminal, limit time.Dur
 	case <-t.Released():
 	case <-timer.C:
 	case <-ctx.Done():
-		return c.cancelled(ctx)
+		return c.cancelled(ctx, t)
 	}
 	return nil
 }
 
 // cancelled returns the error of a call whose context is done.
-func (c *session) cancelled(ctx context.Context) error {
+func (c *session) cancelled(ctx context.Context, t *acpterm.Terminal) error {
 	if c.ctx.Err() != nil {
 		return closing("wait")
 	}
-	return &acpterm.Error{Op: "wait", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
+	return &acpterm.Error{Op: "wait", TerminalID: t.ID(), Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
 }
 
 func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInput) (
@@ -134,7 +133,7 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	} else {
 		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS))
 		if ctx.Err() != nil {
-			err = c.cancelled(ctx)
+			err = c.cancelled(ctx, t)
 		}
 	}
 	stop()
@@ -175,7 +174,7 @@ func (c *session) output(_ context.Context, _ *mcp.CallToolRequest, in outputInp
 	}
 	part, ok := map[string]show{"": showEnds, "ends": showEnds, "start": showStart, "end": showEnd}[in.Show]
 	if !ok {
-		return nil, commandResult{}, errors.New(`show is not "ends", "start" or "end"`)
+		return nil, commandResult{}, fmt.Errorf(`show is %q; pass "ends", "start" or "end"`, shorten(in.Show, maxLabel))
 	}
 	return c.describe(t, readState(t), in.Offset, in.MaxBytes, part)
 }

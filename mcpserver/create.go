@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -183,7 +184,8 @@ func (c *session) resume(ctx context.Context, req *mcp.CallToolRequest, in runIn
 	}
 	c.mu.Unlock()
 	if n == nil {
-		return nil, errors.New("the question about this command is no longer open; call run again without its answer")
+		return nil, fmt.Errorf("the question about %q is no longer open; call run again without its answer",
+			shorten(in.Command, maxLabel))
 	}
 	answer, _ := req.Params.InputResponses[questionName].(*mcp.ElicitResult)
 	select {

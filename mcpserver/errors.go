@@ -4,6 +4,10 @@ package mcpserver
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,6 +42,24 @@ func (c *session) explain(err error) error {
 	return explained{err, c.options.Denied}
 }
 
+// naming returns the error of a call of run with the value of the argument that is to blame.
+func naming(err error, in runInput) error {
+	e, ok := err.(*acpterm.Error)
+	if !ok {
+		return err
+	}
+	named := *e
+	var variable int
+	if e.Field == "cwd" {
+		named.Field = fmt.Sprintf("cwd %q", in.Cwd)
+	} else if e.Field == "command" {
+		named.Field = fmt.Sprintf("command %q", shorten(in.Command, maxLabel))
+	} else if n, _ := fmt.Sscanf(e.Field, "env[%d]", &variable); n == 1 && 0 <= variable && variable < len(in.Env) {
+		named.Field = fmt.Sprintf("env %q", slices.Sorted(maps.Keys(in.Env))[variable])
+	}
+	return &named
+}
+
 // advice returns err with the model's next step, or nil.
 func advice(err error) error {
 	if err == nil {
@@ -54,15 +76,18 @@ func nextStep(err error) string {
 			"which command you need and why."
 	case errors.Is(err, acpterm.ErrTerminalNotFound):
 		return "Call list to see the ids of this session's commands."
-	case errors.Is(err, acpterm.ErrCommandNotFound), errors.Is(err, acpterm.ErrNotExecutable):
+	case errors.Is(err, acpterm.ErrCommandNotFound):
 		return "Check the name of the program, or pass a path. For a shell line, leave out args."
+	case errors.Is(err, acpterm.ErrNotExecutable):
+		return "If it is a script, pass it to its interpreter, as in \"sh FILE\", or make it executable with chmod +x. " +
+			"If it is a directory, pass the path of a program in it."
 	case errors.Is(err, acpterm.ErrQuota) && e != nil && (e.Quota == "terminals" || e.Quota == "session_terminals" ||
 		e.Quota == "reserved_bytes"):
 		return "Release the commands that you no longer need: call release with the id \"ended\" for all that have " +
 			"ended and for what they left running, or see list. Then try again."
 	case errors.Is(err, acpterm.ErrQuota):
 		return "Wait a moment, and try again."
-	case errors.Is(err, acpterm.ErrInvalidParams) && e != nil && e.Field == "cwd":
+	case errors.Is(err, acpterm.ErrInvalidParams) && e != nil && strings.HasPrefix(e.Field, "cwd"):
 		return "Pass an existing directory as cwd, or leave it out."
 	case errors.Is(err, acpterm.ErrInvalidParams):
 		return "Correct the arguments, and try again."

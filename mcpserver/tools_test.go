@@ -130,13 +130,16 @@ func TestErrorsTellTheNextStep(t *testing.T) {
 		}
 		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	})
+	script := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(script, []byte("echo\n"), 0o600))
 	s := connect(t, newServer(t, &acpterm.Options{Policy: deny, MaxSessionTerminals: 1}, nil), nil)
 	for want, arguments := range map[string]object{
-		"files stay (rule \"no-rm\")\nDo not try": {"command": "rm", "args": []string{"x"}},
-		"command not found\nCheck the name":       {"command": "no-such-program"},
-		"\nPass an existing directory as cwd":     {"command": "true", "cwd": "/no/such"},
-		"required: missing properties":            {},
-		"\nCorrect the arguments, and try again":  {"command": "true", "env": object{"A=B": "x"}},
+		"files stay (rule \"no-rm\")\nDo not try":                                                                          {"command": "rm", "args": []string{"x"}},
+		"command not found\nCheck the name":                                                                                {"command": "no-such-program"},
+		"cwd \"/no/such\": no such file or directory\nPass an existing directory as cwd":                                   {"command": "true", "cwd": "/no/such"},
+		"command \"" + script + "\": cannot be executed: permission denied\nIf it is a script, pass it to its interpreter": {"command": script},
+		"required: missing properties":                                                                                     {},
+		"env \"A=B\": must not contain":                                                                                    {"command": "true", "env": object{"A": "", "A=B": "x", "Z": ""}},
 	} {
 		require.Contains(t, fails(t, s, "run", arguments), want)
 	}

@@ -8,7 +8,7 @@
 //	m.Close()
 //	a.Close()
 //
-// The files contain what the page shows: the command line, the directory, the names of the session and the manager, the
+// The page shows all contents of the files: the command line, the directory, the names of the session and the manager, the
 // times, how the command ended, and the retained output. They do not contain the environment, or input that the command
 // did not echo. Only their owner can read them.
 package archive
@@ -119,7 +119,7 @@ func Open(dir string, options *Options) (*Archive, error) {
 	return a, nil
 }
 
-// Close stops to record, waits for the terminals that have ended to be written, and returns the first error of writing,
+// Close stops to record, waits until the ended terminals are written, and returns the first error of writing,
 // if any. Terminals can still be read. Subsequent calls have no effect.
 func (a *Archive) Close() error {
 	a.mu.Lock()
@@ -139,15 +139,15 @@ func (a *Archive) Close() error {
 	return a.failure
 }
 
-// Terminals returns the terminals in the archive, in the order in which they ended. Those that other programs add in
-// the meantime are not included.
+// Terminals returns the terminals in the archive, the first to end first. It does not include the later ones of other
+// programs.
 func (a *Archive) Terminals() []*Terminal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.terminals)
 }
 
-// Find returns a terminal that was recorded by this Archive, or nil. manager is the name passed to Keep.
+// Find returns a terminal recorded by this Archive, or nil. manager is the name passed to Keep.
 func (a *Archive) Find(manager string, session acpterm.SessionID, id acpterm.TerminalID) *Terminal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,7 +175,7 @@ func (a *Archive) skip(name string, err error) {
 	}
 }
 
-// NameSession sets the name that is recorded for a session's later terminals, such as its title. manager is the name
+// NameSession sets the recorded name of a session, such as its title, for its later terminals. manager is the name
 // passed to Keep. If name is empty, the session has no name.
 func (a *Archive) NameSession(manager string, session acpterm.SessionID, name string) {
 	a.mu.Lock()
@@ -192,7 +192,7 @@ func (a *Archive) NameSession(manager string, session acpterm.SessionID, name st
 }
 
 // trim removes the files beyond the limits, and those that a crash has left half written. It returns the names of the
-// others in the order in which their terminals ended. It calls skip for what does not belong to an archive.
+// others, the first to end first. It calls skip for foreign files.
 func (a *Archive) trim(skip func(name string, err error)) (names []string) {
 	entries, err := os.ReadDir(a.dir) // by name
 	if err != nil {

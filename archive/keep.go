@@ -1,6 +1,6 @@
 package archive
 
-// Recording. The hook of a manager queues each terminal that has ended, and one goroutine writes them.
+// Recording. The hook of a manager queues each ended terminal, and one goroutine writes them.
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type keptTerminal struct {
 }
 
 // Keep records each terminal of a manager when its command ends, and again when it is released, if a background process
-// has written more output. The output is what the manager retains. name tells managers of one program apart, like that
+// has written more output. Output that the manager has dropped is lost. name tells managers of one program apart, like that
 // of view.View.Add. stop ends the recording. It must not be called from one of the manager's hooks.
 //
 // Up to 64 terminals wait to be written. If the disk is slower than that, the manager's hooks are delayed; see
@@ -83,7 +83,7 @@ func (k *kept) observe(event acpterm.Event) {
 	}
 }
 
-// queue queues a terminal that has ended, unless it was queued with the same output before.
+// queue queues an ended terminal, unless it was queued with the same output before.
 func (k *kept) queue(s *acpterm.Subject, released bool) {
 	k.mu.Lock()
 	key := terminalKey{s.SessionID, s.TerminalID}

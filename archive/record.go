@@ -1,7 +1,7 @@
 package archive
 
-// The files. Each has the output, compressed, then a record as JSON, and then a fixed number of bytes that say where the
-// record begins. A file that was cut off lacks them. A file is written under a temporary name, and appears as a whole.
+// The files. Each has the output, compressed, then a record as JSON, and then a fixed number of bytes with the size of
+// the record. They are missing if the file is cut off. A file is written under a temporary name, and appears as a whole.
 
 import (
 	"compress/gzip"
@@ -41,10 +41,10 @@ type record struct {
 	Ended       time.Time                   `json:"ended"`
 	EndedBy     acpterm.EndedBy             `json:"endedBy"`
 	Status      *acpterm.TerminalExitStatus `json:"status,omitempty"`
-	Failure     string                      `json:"failure,omitempty"` // why there is no status
+	Failure     string                      `json:"failure,omitempty"` // why the status is unknown
 	Written     int64                       `json:"written"`
 	Kept        int64                       `json:"kept"`
-	Base        int64                       `json:"base"`  // offset of what an owner has not replaced
+	Base        int64                       `json:"base"`  // offset of the output without replaced parts
 	Begin       int64                       `json:"begin"` // offset of the output in the file
 	End         int64                       `json:"end"`
 	RawBytes    int64                       `json:"rawBytes"`  // compressed size of the output
@@ -91,7 +91,7 @@ func newRecord(ctx context.Context, t *acpterm.Terminal) (record, error) {
 	return r, nil
 }
 
-// cutAll cuts arguments that are longer than a user would read.
+// cutAll cuts arguments too long for a reader.
 func cutAll(args []string) (cutArgs []string) {
 	room := maxCommand
 	for i, arg := range args {
@@ -115,7 +115,8 @@ func cut(text string, most int) string {
 
 // name returns the name of the file: files sort by the end of their terminals.
 func (r *record) name() string {
-	id := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", r.Run, r.Manager, r.Session, r.Terminal, r.Started.UnixNano()))
+	of := fmt.Sprintf("%q %q %q %q %d", r.Run, r.Manager, r.Session, r.Terminal, r.Started.UnixNano())
+	id := sha256.Sum256([]byte(of))
 	return fmt.Sprintf("%019d-%s%s", max(0, r.Ended.UnixNano()), hex.EncodeToString(id[:10]), suffix)
 }
 

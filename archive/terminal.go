@@ -81,7 +81,7 @@ func (t *Terminal) decode(data []byte, output int64) error {
 	return nil
 }
 
-// Info describes the terminal as acpterm.Terminal.Info did when it ended. The environment, Meta and Limits are not kept.
+// Info describes the terminal as acpterm.Terminal.Info did when it ended, without the environment, Meta and Limits.
 func (t *Terminal) Info() acpterm.TerminalInfo {
 	r := &t.record
 	return acpterm.TerminalInfo{
@@ -107,7 +107,7 @@ func (t *Terminal) Earlier() bool { return t.record.Run != t.archive.run }
 // Failure returns the reason why the terminal has no exit status, or "".
 func (t *Terminal) Failure() string { return t.record.Failure }
 
-// Removed reports whether the terminal is no longer in the archive.
+// Removed reports whether the archive has removed the terminal.
 func (t *Terminal) Removed() bool {
 	_, err := os.Stat(filepath.Join(t.archive.dir, t.name))
 	return err != nil

@@ -32,6 +32,8 @@ type row struct {
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session"`
 	Named   bool   `json:"named,omitempty"`
+	// Earlier means that the command ran in an earlier run of the program.
+	Earlier bool `json:"earlier,omitempty"`
 	// Agent means that the agent owns the terminal. Its Command, Dir and size may change.
 	Agent   bool   `json:"agent,omitempty"`
 	Command string `json:"command"`
@@ -117,6 +119,10 @@ func (e *entry) makeRow(may permissions) row {
 	r.Rule, r.Status = e.rule, e.reason
 	r.Survivors = pids(e.left.survivors)
 	r.Stopping = e.stops > 0
+	if e.archived != nil {
+		e.archived.describeEnd(&r)
+		return r
+	}
 	if e.terminal == nil {
 		r.State, r.Ended = "failed", r.Started
 		if e.denied {
@@ -198,12 +204,20 @@ func endStatus(t *acpterm.Terminal) (status string, good bool) {
 	}
 	exit, err := t.Wait(context.Background())
 	if err != nil {
-		return printable(err.Error(), maxText), false
+		return statusText(nil, err.Error(), "")
 	}
-	if exit.ExitCode == nil && exit.Signal == nil {
+	return statusText(&exit, "", t.EndedBy())
+}
+
+// statusText describes an exit status, or says why it is unknown.
+func statusText(exit *acpterm.TerminalExitStatus, failure string, by acpterm.EndedBy) (status string, good bool) {
+	switch {
+	case exit == nil:
+		return printable(failure, maxText), false
+	case exit.ExitCode == nil && exit.Signal == nil:
 		return "", false
 	}
-	return printable(exit.String(), maxText), exit.Success() && t.EndedBy() == acpterm.EndedByItself
+	return printable(exit.String(), maxText), exit.Success() && by == acpterm.EndedByItself
 }
 
 // prefix returns the longest prefix of whole characters within limit bytes.

@@ -63,7 +63,11 @@ func (s *Source) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) 
 
 // NameSession is like View.NameSession, but for a session of this manager. Remove discards the names.
 func (s *Source) NameSession(session acpterm.SessionID, name string) {
-	s.view.table.nameSession(s, session, printable(name, maxText))
+	name = printable(name, maxText)
+	if a := s.view.options.Archive; a != nil {
+		a.NameSession(s.name, session, name)
+	}
+	s.view.table.nameSession(s, session, name)
 }
 
 // NameSession sets a name to be displayed instead of the id of a session, typically a title given by the agent. The

@@ -31,7 +31,8 @@ func (v *View) findToChange(w http.ResponseWriter, r *http.Request, permitted bo
 		http.Error(w, refusal, http.StatusForbidden)
 		return nil, nil
 	}
-	e, terminal := v.find(r)
+	e, shown := v.find(r)
+	terminal, _ := shown.(*acpterm.Terminal)
 	if terminal == nil {
 		http.NotFound(w, r)
 	}

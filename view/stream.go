@@ -170,10 +170,10 @@ func offsetOf(r *http.Request) (number, offset int64, err error) {
 type outputStream struct {
 	*stream
 	table    *table
-	entry    *entry            // guarded by the table's mutex
-	number   int64             // of the row
-	terminal *acpterm.Terminal // nil if the command never ran
-	at       int64             // the current offset
+	entry    *entry // guarded by the table's mutex
+	number   int64  // of the row
+	terminal output // nil if the command never ran
+	at       int64  // the current offset
 
 	version   rowVersion           // of the last sent row
 	size      acpterm.TerminalSize // of the PTY, when the row was sent
@@ -252,7 +252,7 @@ func (o *outputStream) run(ctx context.Context) {
 type position struct{ at, from int64 }
 
 // fetch sends the next chunk of output for each wanted position, or nil when the output has ended.
-func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chunks chan<- *acpterm.Chunk) {
+func fetch(ctx context.Context, t output, wanted <-chan position, chunks chan<- *acpterm.Chunk) {
 	for p := range wanted {
 		select {
 		case chunks <- p.next(ctx, t):
@@ -263,7 +263,7 @@ func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chu
 }
 
 // next returns the chunk at a position. The chunk is also Replaced if the skipped output was.
-func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk {
+func (p position) next(ctx context.Context, t output) *acpterm.Chunk {
 	begin := int64(-1) // of the output, if it was replaced after at
 	if t.Attached() && p.at < p.from {
 		if skipped := nextChunk(ctx, t, p.at); skipped != nil && skipped.Replaced {
@@ -279,7 +279,7 @@ func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk 
 
 // nextChunk waits for output after an offset, and returns nil when the output has ended. An agent may send more output
 // of its own terminal between the command's end and the release, so nextChunk checks for it at intervals.
-func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Chunk {
+func nextChunk(ctx context.Context, t output, from int64) *acpterm.Chunk {
 	for over := false; !over; {
 		select {
 		case <-t.Released():
@@ -304,7 +304,7 @@ func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Ch
 }
 
 // from returns the position to continue at. It skips ahead if this position is more than maxLag behind.
-func (o *outputStream) from(t *acpterm.Terminal) position {
+func (o *outputStream) from(t output) position {
 	o.checkEnd() // before OutputTotal, so that it is the final total
 	total, at := t.OutputTotal(), o.at
 	if total-at <= maxLag {

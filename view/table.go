@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/archive"
 )
 
 const (
@@ -30,6 +31,7 @@ type entry struct {
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
 	keep         int64             // maximum retained bytes of output
+	archived     *archived         // instead of terminal, if only the archive has it
 	timeline     timeline          // without a terminal if the times of the output are not known
 
 	at        time.Time // time of the decision or start
@@ -59,8 +61,9 @@ type table struct {
 	may          permissions
 	maxPast      int
 	maxPastBytes int64
-	ctx          context.Context // ends with the View
-	looking      sync.WaitGroup  // watch
+	archive      *archive.Archive // or nil
+	ctx          context.Context  // ends with the View
+	looking      sync.WaitGroup   // watch
 
 	mu        sync.Mutex
 	watching  bool              // watch is running
@@ -81,7 +84,7 @@ type permissions struct{ stop, input bool }
 func newTable(ctx context.Context, o Options) *table {
 	return &table{
 		only: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
-		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, ctx: ctx,
+		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, archive: o.Archive, ctx: ctx,
 		entries: make(map[string]*entry), names: make(map[session]string), changed: make(chan struct{}),
 	}
 }
@@ -191,20 +194,27 @@ func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*e
 	t.notifyLocked()
 }
 
-// removePastLocked removes the oldest past commands beyond the limits, but never the newest.
+// removePastLocked removes the oldest past commands beyond the limits, but never the newest. Archived ones do not count.
 func (t *table) removePastLocked() {
-	count, bytes := 0, int64(0)
+	count, bytes, archives := 0, int64(0), false
 	for i := len(t.order) - 1; i >= 0; i-- {
 		e := t.order[i]
-		if !e.past {
+		if !e.past || e.archived != nil {
 			continue
 		}
 		count++
-		bytes += e.retainedBytes()
+		size := e.retainedBytes()
+		bytes += size
 		if count > t.maxPast || count > 1 && bytes > t.maxPastBytes {
-			t.removeLocked(i)
-			bytes -= e.retainedBytes()
+			if bytes -= size; t.archiveLocked(e) {
+				archives = true
+			} else {
+				t.removeLocked(i)
+			}
 		}
+	}
+	if archives {
+		t.forgetArchivedLocked()
 	}
 }
 
@@ -264,12 +274,12 @@ func (t *table) notifyLocked() {
 	t.refreshed = time.Time{}
 }
 
-// find returns a command's entry, or nil if it is not shown, and its terminal, or nil if the command did not run.
-func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
+// find returns a command's entry, or nil if it is not shown, and its output, or nil if the command did not run.
+func (t *table) find(key string) (e *entry, terminal output) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e = t.entries[key]; e != nil {
-		terminal = e.terminal
+		terminal = e.outputOf()
 	}
 	return e, terminal
 }

@@ -47,7 +47,7 @@ func (v *View) serveText(textOf func(acpterm.Chunk) string) http.HandlerFunc {
 
 // soFar returns an iterator over the output after an offset that exists already. The last character may be unfinished;
 // it is left out if the rest does not come soon.
-func soFar(ctx context.Context, t *acpterm.Terminal, from int64) iter.Seq[acpterm.Chunk] {
+func soFar(ctx context.Context, t output, from int64) iter.Seq[acpterm.Chunk] {
 	return func(yield func(acpterm.Chunk) bool) {
 		total, at := t.OutputTotal(), from
 		next := func(ctx context.Context, least int64) bool {

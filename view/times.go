@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/acpterm/acpterm"
 )
 
 // timesMessage is the response. It counts the lines of the output between two offsets.
@@ -65,7 +63,7 @@ func numberIn(r *http.Request, name string) (n int64, ok bool) {
 }
 
 // countLines counts the line ends of the output so far, up to each sample and up to the mark.
-func countLines(ctx context.Context, t *acpterm.Terminal, from, mark int64, samples []sample, started int64) timesMessage {
+func countLines(ctx context.Context, t output, from, mark int64, samples []sample, started int64) timesMessage {
 	c := newLineCount(from, mark, samples, started)
 	for chunk := range soFar(ctx, t, from) {
 		if chunk.Offset != c.End { // the output before it is not retained

@@ -55,6 +55,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/archive"
 )
 
 // Options configures a View. If Options is nil or zero, the View shows all sessions, but it is read-only and can only
@@ -121,6 +122,13 @@ type Options struct {
 	// 64 MiB.
 	MaxPastBytes int64
 
+	// Archive, if set, has the commands of earlier runs, which the page lists and searches with the others. It also has
+	// the output of those beyond MaxPast and MaxPastBytes, which the page then keeps in its list. To record commands,
+	// pass each manager and its name to Archive.Keep, which is independent of the View. With Session, the view shows
+	// only archived terminals of sessions with that id. Since agents choose the ids, such a view needs an archive that
+	// has sessions of only one agent.
+	Archive *archive.Archive
+
 	// Heartbeat is how long a stream may be idle before an empty message is sent to keep the connection alive. If a
 	// page does not receive anything for three intervals, it assumes that the connection is dead and reconnects. The
 	// default is 5 seconds. If the view is served from behind a proxy that closes idle connections sooner, use a
@@ -143,6 +151,7 @@ type View struct {
 	table   *table
 	mux     *http.ServeMux
 	streams chan struct{} // semaphore of MaxStreams
+	search  chan struct{} // semaphore of one search
 	ctx     context.Context
 	cancel  context.CancelFunc
 	first   *Source
@@ -198,10 +207,12 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.options.MaxPastBytes = cmp.Or(v.options.MaxPastBytes, 64<<20)
 	v.options.Heartbeat = cmp.Or(v.options.Heartbeat, 5*time.Second)
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
+	v.search = make(chan struct{}, 1)
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.ctx, v.options)
 	v.version, v.assets = bundleVersion(), loadAssets()
 	v.mux = v.routes()
+	v.table.addArchived(v)
 	v.first = v.Add(m, "")
 	return v, nil
 }
@@ -288,6 +299,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /bundle/{version}/{file}", v.serveBundle)
 	mux.HandleFunc("GET /assets/{file...}", v.serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
+	mux.HandleFunc("GET /search", v.serveSearch)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText(asWritten))
 	mux.HandleFunc("GET /terminals/{key}/text/valid", v.serveText(asValid))
@@ -332,11 +344,15 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mux.ServeHTTP(w, inner)
 }
 
-// find returns the entry of a request's command, or nil if it is not shown, and its terminal. It adds a terminal whose
-// start event has not arrived yet.
-func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
+// find returns the entry of a request's command, or nil if it is not shown, and its output. It adds a terminal whose
+// start event has not arrived yet, and forgets one removed from the archive.
+func (v *View) find(r *http.Request) (e *entry, terminal output) {
 	key := r.PathValue("key")
 	if e, terminal = v.table.find(key); e != nil {
+		if a, ok := terminal.(*archived); ok && a.Removed() {
+			v.table.forget(e)
+			return nil, nil
+		}
 		return e, terminal
 	}
 	v.mu.Lock()

@@ -1,4 +1,5 @@
 // The filter of the list, by kind and by text, and the numbers of commands of each kind.
+import { OutputSearch } from './outputs.js'
 import { commandOf, element, kindOf } from './text.js'
 
 const kinds = ['running', 'failed', 'stopped', 'denied', 'done']
@@ -9,10 +10,12 @@ export class Filter {
   #text
   #buttons = new Map() // by kind
   #none
+  #outputs
 
   constructor({ counts, text, none, all }, onChange) {
     this.#text = text
     this.#none = none
+    this.#outputs = new OutputSearch(onChange)
     for (const kind of kinds) {
       const button = element('button', { type: 'button', class: 'kind', 'aria-pressed': 'false', hidden: true })
       button.dataset.kind = kind
@@ -41,15 +44,20 @@ export class Filter {
   // apply hides the items, and the sessions, without a match. rows and items are by key.
   apply(rows, items, lists) {
     const counts = new Map()
+    this.#outputs.set(this.#text.value)
     const words = this.#text.value.toLowerCase().split(/\s+/).filter(Boolean)
     let shown = 0
     for (const [key, row] of rows) {
       const kind = kindOf(row)
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
       const text = [commandOf(row), row.source, row.session, row.dir].join('\n').toLowerCase()
-      const matches = (!this.kind || this.kind === kind) && words.every(word => text.includes(word))
-      items.get(key).li.hidden = !matches
-      shown += matches
+      const found = this.#outputs.of(key)
+      const matches = (!this.kind || this.kind === kind) && (found || words.every(word => text.includes(word)))
+      const { li, link, match } = items.get(key)
+      li.hidden = !matches
+      match.textContent = found?.text ?? ''
+      link.hash = found?.line ? `${key}:L${found.line}` : key
+      shown += matches ? 1 : 0
     }
     for (const list of lists) list.parentElement.hidden = [...list.children].every(li => li.hidden)
     for (const [kind, button] of this.#buttons) {
@@ -59,6 +67,6 @@ export class Filter {
       button.hidden = !count && this.kind !== kind
       button.setAttribute('aria-pressed', this.kind === kind)
     }
-    this.#none.hidden = !!shown || !rows.size
+    this.#none.hidden = !!shown || !rows.size || this.#outputs.pending
   }
 }

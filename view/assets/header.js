@@ -140,7 +140,8 @@ export class Header {
     const missed = this.#host.missed()
     if (!row.ended && !this.#host.online()) return // it may have ended
     const ended = row.ended || this.now
-    const numbers = [row.agent && runner(row), row.by && `by ${row.by}`, row.dir, row.source, row.session].filter(Boolean)
+    const numbers = [row.earlier && 'Earlier run', row.agent && runner(row), row.by && `by ${row.by}`, row.dir, row.source, row.session]
+      .filter(Boolean)
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))

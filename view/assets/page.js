@@ -85,10 +85,10 @@ function show(row) {
   if (!item) {
     const parts = {
       dot: element('span', { class: 'dot', 'aria-hidden': 'true' }), command: element('span', { class: 'command' }),
-      outcome: element('b'), numbers: element('span'),
+      outcome: element('b'), numbers: element('span'), match: element('span', { class: 'match' }),
     }
     parts.link = element('a', { href: `#${row.key}` }, parts.dot, parts.command, ...ownerBadge(row),
-      element('span', { class: 'meta' }, parts.outcome, parts.numbers))
+      element('span', { class: 'meta' }, parts.outcome, parts.numbers), parts.match)
     parts.li = element('li', {}, parts.link)
     items.set(row.key, item = parts)
     group(row).prepend(parts.li)
@@ -116,7 +116,7 @@ function notify(row) {
 }
 
 // group returns the list of a row's session.
-function group({ source, session, sessionKey }) {
+function group({ source, session, sessionKey, earlier }) {
   const id = `session-${sessionKey}`
   if (!groups.has(sessionKey)) {
     const list = element('ul', { 'aria-labelledby': id })
@@ -125,7 +125,7 @@ function group({ source, session, sessionKey }) {
     groups.set(sessionKey, list)
     part('list').prepend(section)
   }
-  const title = [source, session || 'No session'].filter(Boolean).join(' · ')
+  const title = [earlier && 'Earlier run', source, session || 'No session'].filter(Boolean).join(' · ')
   if (part(id).textContent !== title) part(id).textContent = part(id).title = title
   return groups.get(sessionKey)
 }
@@ -164,7 +164,7 @@ function showTime(row) {
 function count() {
   applyFilter()
   const running = [...rows.values()].filter(row => !row.ended).length
-  const last = [...rows.values()].filter(row => row.ended).sort((a, b) => a.ended - b.ended).at(-1)
+  const last = [...rows.values()].filter(row => row.ended && !row.earlier).sort((a, b) => a.ended - b.ended).at(-1)
   document.title = running ? `${online ? `(${running}) ` : ''}Terminals` : last ? `${outcome(last)}: ${nameOf(last)}` : 'Terminals'
   document.body.classList.toggle('empty', rows.size === 0)
   part('nothing').hidden = rows.size > 0

@@ -57,6 +57,7 @@ var inEach = []struct {
 	{"middleware that lets nothing be sent live is named", testMiddleware, false},
 	{"wide characters have the columns of a terminal", testWide, false},
 	{"the list is filtered, folded, and follows the newest command", testList, false},
+	{"commands of earlier runs are in the list, and text is found in all output", testEarlierRuns, false},
 	{"the list is filtered by text and by state, and says when nothing matches", testFilter, false},
 	{"one menu copies the command, the output and a link", testMenu, false},
 	{"the header has the signs of the list", testSigns, false},

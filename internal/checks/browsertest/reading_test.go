@@ -194,7 +194,7 @@ func testFilter(t *testing.T, b visitor) {
 	} {
 		filter(step.text)
 		p.until(fmt.Sprintf(`%s === %q`, shown, step.want))
-		require.Equal(t, step.want == "", eval[bool](p, `visible(document.getElementById('none'))`))
+		p.until(fmt.Sprintf(`visible(document.getElementById('none')) === %v`, step.want == "")) // after the output is searched
 	}
 	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
 	for _, step := range []struct {

@@ -42,8 +42,8 @@ type keptTerminal struct {
 }
 
 // Keep records each terminal of a manager when its command ends, and again when it is released, if a background process
-// has written more output. Output that the manager has dropped is lost. name tells managers of one program apart, like that
-// of view.View.Add. stop ends the recording. It must not be called from one of the manager's hooks.
+// has written more output. The manager may have dropped the beginning. name tells managers of one program apart, like
+// that of view.View.Add. stop ends the recording. It must not be called from one of the manager's hooks.
 //
 // Up to 64 terminals wait to be written. If the disk is slower than that, the manager's hooks are delayed; see
 // acpterm.Manager.Observe.

@@ -1,7 +1,7 @@
 package archive
 
 // The files. Each has the output, compressed, then a record as JSON, and then a fixed number of bytes with the size of
-// the record. They are missing if the file is cut off. A file is written under a temporary name, and appears as a whole.
+// the record. They are missing if it is cut off. A file is written under a temporary name, and appears as a whole.
 
 import (
 	"compress/gzip"

@@ -9,8 +9,8 @@
 //	a.Close()
 //
 // The page shows all contents of the files: the command line, the directory, the names of the session and the manager,
-// the times, how the command ended, and the retained output. They do not contain the environment, or input that the command
-// did not echo. Only their owner can read them.
+// the times, how the command ended, and the retained output. The files do not contain the environment, or input that
+// the command did not echo. Only their owner can read them.
 package archive
 
 import (

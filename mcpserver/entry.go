@@ -44,6 +44,7 @@ type Entry struct {
 	listener *Listener
 	key      [sha256.Size]byte
 	handler  *mcp.StreamableHTTPHandler
+	created  time.Time
 
 	slots chan struct{} // semaphore of sessions, including those being opened and closed
 
@@ -98,7 +99,7 @@ func (s *Server) Entry(l *Listener, name string, initialize json.RawMessage) (*E
 func (s *Server) newEntry(l *Listener, name string) *Entry {
 	return &Entry{
 		Name: cmp.Or(name, "acpterm"), server: s, listener: l,
-		links: make(map[*link]bool), slots: make(chan struct{}, l.options.MaxSessions),
+		created: time.Now(), links: make(map[*link]bool), slots: make(chan struct{}, l.options.MaxSessions),
 	}
 }
 
@@ -153,7 +154,7 @@ func (e *Entry) open() (*link, error) {
 		e.release()
 		return nil, err
 	}
-	k := &link{entry: e, session: s, done: make(chan struct{}), requests: 1}
+	k := &link{entry: e, session: s, done: make(chan struct{}), opened: time.Now(), requests: 1}
 	e.mu.Lock()
 	closed := e.closed
 	e.links[k] = true

@@ -19,6 +19,7 @@ type link struct {
 	entry   *Entry
 	session *session
 	done    chan struct{} // closed when everything has been released
+	opened  time.Time
 
 	// Guarded by entry.mu.
 	requests int           // open HTTP requests; a relay counts as one

@@ -65,6 +65,32 @@ func TestCloseOfEntryEndsItsSessions(t *testing.T) {
 	}
 }
 
+// A host lists tokens and sessions, and ends one of them.
+func TestEntriesAndTheirSessions(t *testing.T) {
+	f := newFront(t, blocking, ListenOptions{})
+	first, second := f.entry(agentHTTP), f.entry(agentStdio)
+	require.Equal(t, []*Entry{first, second}, f.listener.Entries())
+	require.Empty(t, first.Sessions())
+	for _, e := range []*Entry{first, second} {
+		ended, other := f.start(f.connect(e)), f.start(f.connect(e))
+		all := e.Sessions()
+		require.Len(t, all, 2)
+		require.Equal(t, ended.SessionID(), all[0].ID)
+		require.Equal(t, other.SessionID(), all[1].ID)
+		require.Equal(t, "agent 1", all[0].Client)
+		require.False(t, all[0].Opened.Before(e.Created()))
+		require.NoError(t, e.CloseSession(all[0].ID))
+		require.NotContains(t, f.manager.Terminals(), ended)
+		require.Contains(t, f.manager.Terminals(), other)
+		require.Len(t, e.Sessions(), 1)
+		require.ErrorIs(t, e.CloseSession(all[0].ID), acpterm.ErrSessionNotFound)
+		f.connect(e) // the token is still valid
+		require.NoError(t, e.Close())
+		require.Empty(t, e.Sessions())
+		require.NotContains(t, f.listener.Entries(), e)
+	}
+}
+
 func TestCloseOfListener(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, blocking, ListenOptions{})

@@ -64,7 +64,7 @@ func (k *link) client() string {
 }
 
 // CloseSession ends an MCP session of the entry, and returns when its terminals are released, with the errors of that.
-// The token stays valid, so the client can open another session. If there is no such session, CloseSession returns an
+// The token stays valid, so the client can open another session. For an unknown session, CloseSession returns an
 // *acpterm.Error of kind ErrSessionNotFound. As with Close, policies and functions in options must not call it.
 func (e *Entry) CloseSession(id acpterm.SessionID) error {
 	e.mu.Lock()

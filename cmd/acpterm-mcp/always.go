@@ -51,7 +51,7 @@ func (opts *options) openAlways() *alwaysFile {
 	dir, err := os.UserConfigDir()
 	if err == nil {
 		dir = filepath.Join(dir, "acpterm")
-		err = outside(dir, slices.Concat(opts.roots, opts.writable))
+		err = outside(dir, opts.written())
 	}
 	if err != nil {
 		say(fmt.Sprintf("the answer \"always\" is not offered: %v", err))

@@ -3,7 +3,7 @@
 //
 //	acpterm-mcp -root . -allow 'go ...' -sandbox -view 127.0.0.1:0
 //
-// The command init adds it to the servers of an agent, and doctor says what works here.
+// The command init adds it to the servers of an agent, doctor says what works here, and open opens the page of -view.
 //
 // Rules decide which commands run, and -h lists the flags. A command that no rule matches needs the user's approval,
 // for which the agent's program asks (elicitation). If it cannot ask, the command is denied. Without -allow, nothing is
@@ -73,6 +73,8 @@ func start(arguments []string) error {
 			return initAgent(arguments[1:], os.Stdin, os.Stdout)
 		case "doctor":
 			return doctor(arguments[1:], os.Stdout)
+		case "open":
+			return openPage(arguments[1:], os.Stdout)
 		}
 	}
 	opts, err := readOptions(arguments)
@@ -118,7 +120,7 @@ func run(opts options) error {
 		m.Close()
 	})
 	defer hurry()
-	page, err := servePage(opts.view, m, opts.roots[0])
+	page, err := servePage(&opts, m)
 	if err != nil {
 		return errors.Join(err, m.Close(), finish())
 	}

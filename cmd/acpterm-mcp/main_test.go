@@ -274,10 +274,11 @@ func TestCommandsOnAnotherSide(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, "app"), 0o777))
 	t.Setenv("HOME", home)
-	s, _ := connectTo(t, nil, "-runner", "sh", "-helpers", helpers, "-root", home+"/app", "-allow", "pwd")
+	s, messages := connectTo(t, nil, "-runner", "sh", "-helpers", helpers, "-root", home+"/app", "-allow", "pwd")
 	text, ok := runLine(t, s, "pwd")
 	require.True(t, ok, text)
 	require.Contains(t, text, "/app\n[")
+	require.Empty(t, messages.String())
 	_, ok = runLine(t, s, "ls")
 	require.False(t, ok)
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,12 +44,12 @@ type options struct {
 	helpers string
 }
 
-const usage = `usage: acpterm-mcp [FLAG...] | init AGENT | doctor
+const usage = `usage: acpterm-mcp [FLAG...] | init AGENT | doctor | open
 
 Runs commands for an agent, as an MCP server on standard input and output. A command runs if -allow matches it;
 otherwise the agent's program asks the user or, if it cannot, the command is denied. A RULE is a program, and
-patterns for its arguments: 'go', 'git log ...', 'npm run *'. The command init adds the server to an agent, and doctor
-says what works here:
+patterns for its arguments: 'go', 'git log ...', 'npm run *'. The command init adds the server to an agent, doctor says
+what works here, and open opens the page of -view:
 
   acpterm-mcp init claude
   acpterm-mcp -root . -sandbox -others allow -timeout 10m -view 127.0.0.1:0
@@ -182,7 +181,7 @@ func (opts *options) check() (err error) {
 		err = opts.findRoots()
 	}
 	if err == nil && opts.hasJournal() {
-		if err = outside(*opts.journal, slices.Concat(opts.roots, opts.writable)); err != nil {
+		if err = outside(*opts.journal, opts.written()); err != nil {
 			err = fmt.Errorf("-journal: %w", err)
 		}
 	}

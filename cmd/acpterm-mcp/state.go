@@ -70,9 +70,17 @@ func (opts *options) ownDir() (string, error) {
 	return "", failed
 }
 
+// written returns the directories of this machine where commands may write.
+func (opts *options) written() []string {
+	if opts.runner != nil {
+		return nil
+	}
+	return slices.Concat(opts.roots, opts.writable)
+}
+
 // prepare creates a directory, and fails if it cannot be written, or can be by commands.
 func (opts *options) prepare(dir string) error {
-	if err := outside(dir, slices.Concat(opts.roots, opts.writable)); err != nil {
+	if err := outside(dir, opts.written()); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -138,7 +138,7 @@ func FuzzExcerpt(f *testing.F) {
 		<-terminal.Done()
 		limit := minText + max(size, -size)%minText
 		for _, part := range []show{showEnds, showStart, showEnd} {
-			e := readOutput(terminal, int64(offset), limit, part)
+			e := readOutput(terminal, int64(offset), limit, part, nil)
 			require.True(t, utf8.ValidString(e.text))
 			require.False(t, strings.ContainsFunc(e.text, isDropped), "%q", e.text)
 			require.LessOrEqual(t, len(e.text), limit+200)
@@ -148,7 +148,7 @@ func FuzzExcerpt(f *testing.F) {
 			require.True(t, part == showStart || !e.more)
 		}
 		for at := int64(0); ; {
-			e := readOutput(terminal, at, limit, showStart)
+			e := readOutput(terminal, at, limit, showStart, nil)
 			require.Zero(t, e.omitted)
 			if at = e.next; !e.more {
 				break

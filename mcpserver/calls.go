@@ -304,7 +304,11 @@ func (c *session) describe(t *acpterm.Terminal, r commandResult, offset int64, l
 	if limit > 0 {
 		most = min(most, max(limit, minText))
 	}
-	e := readOutput(t, offset, most, part)
+	var failures []piece
+	if r.Signal != "" || r.ExitCode != nil && *r.ExitCode != 0 {
+		failures = c.failuresOf(t)
+	}
+	e := readOutput(t, offset, most, part, failures)
 	r.Output, r.Offset, r.NextOffset = e.text, e.offset, e.next
 	r.OmittedBytes, r.LostBytes, r.More = e.omitted, e.lost, e.more
 	return text(r.String()), r, nil
@@ -314,7 +318,7 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// String returns a result as text for a model: the output, and a line about the command.
+// String returns a result as text for a model: a line about the command, and the output.
 func (r commandResult) String() string {
 	about := fmt.Sprintf("[%s %s", r.ID, status(r.State, r.Signal, r.ExitCode))
 	switch r.EndedBy {
@@ -335,11 +339,11 @@ func (r commandResult) String() string {
 	if r.State == acpterm.StateRunning.String() || r.More {
 		about += fmt.Sprintf("; next_offset %d", r.NextOffset)
 	}
-	newline := ""
-	if r.Output != "" && r.Output[len(r.Output)-1] != '\n' {
-		newline = "\n"
+	about += "]"
+	if r.Output != "" {
+		about += "\n" + r.Output
 	}
-	return r.Output + newline + about + "]"
+	return about
 }
 
 // status returns how a command is, as text for a model.

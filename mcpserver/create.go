@@ -86,6 +86,7 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 		}
 		n.terminal, n.err = c.manager.Create(ctx, request, nil)
 		if n.err == nil {
+			c.searchFailures(n.terminal)
 			n.err = c.announce(n.terminal)
 		}
 	}()

@@ -27,8 +27,9 @@
 // # Output
 //
 // Models read plain text, as display.Text describes it: escape sequences, control characters and overwritten text are
-// left out, and output longer than Options.MaxText is cut in the middle. Each cut is marked, with the offset to read on
-// from. Offsets count the bytes that the command wrote. Nothing is left out of Terminal.Output, Terminal.Follow and
+// left out, and output longer than Options.MaxText is cut in the middle. There, the result of a failed command shows the
+// first errors, which are found as output arrives; for that, the server follows the output of each command that it
+// starts. Repetitions of a line are counted. Each cut is marked, with the offset to read on from. Offsets count the bytes that the command wrote. Nothing is left out of Terminal.Output, Terminal.Follow and
 // package view. The marks are text like the output, which could contain the same words; the fields of the structured
 // result are not.
 //

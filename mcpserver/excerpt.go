@@ -26,8 +26,6 @@ const (
 )
 
 const (
-	// headShare is the part of an excerpt, as 1/headShare, that shows the beginning.
-	headShare = 4
 	// leadIn is how much output before the offset is read, to know of an escape sequence that begins there.
 	leadIn = 1 << 10
 )
@@ -43,8 +41,9 @@ type excerpt struct {
 }
 
 // readOutput returns an excerpt of the output from an offset on, with at most about limit bytes of text. A negative
-// offset counts from the end. readOutput does not wait for output.
-func readOutput(t *acpterm.Terminal, offset int64, limit int, part show) excerpt {
+// offset counts from the end. If failures are given, they are shown between the ends. readOutput does not wait for
+// output.
+func readOutput(t *acpterm.Terminal, offset int64, limit int, part show, failures []piece) excerpt {
 	total := t.OutputTotal()
 	if offset < 0 {
 		offset += total
@@ -52,19 +51,28 @@ func readOutput(t *acpterm.Terminal, offset int64, limit int, part show) excerpt
 	offset = characterStart(t, min(max(offset, 0), total))
 	size := min(max(limit/16, 64), 4<<10)
 	if t.HasPTY() {
-		return screenOutput(t, offset, total, limit, part, size)
+		return screenOutput(t, offset, total, limit, part, size, failures)
 	}
-	e := collect(outputPieces(t, offset, total, size, limit/2), offset, limit, part, true)
+	e := collect(outputPieces(t, offset, total, size, limit/2), offset, limit, part, true, failures)
 	e.more = e.next < total
 	return e
 }
 
 // screenOutput is readOutput for a PTY, whose text differs from the written bytes: it shows all of the text if anything
 // was written after the offset.
-func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show, size int) excerpt {
+func screenOutput(
+	t *acpterm.Terminal, offset, total int64, limit int, part show, size int, failures []piece,
+) excerpt {
 	if offset > 0 && offset == total {
 		return excerpt{offset: total, next: total}
 	}
+	e := collect(screenPieces(t, limit, size), 0, limit, part, false, failures)
+	e.next = total
+	return e
+}
+
+// screenPieces returns the pieces of the text of a PTY.
+func screenPieces(t *acpterm.Terminal, limit, size int) iter.Seq[piece] {
 	out := t.Output()
 	var kept struct { // see request
 		Head        string
@@ -72,107 +80,10 @@ func screenOutput(t *acpterm.Terminal, offset, total int64, limit int, part show
 	}
 	json.Unmarshal(out.Meta[limitsName], &kept)
 	head := kept.Head[:min(int64(len(kept.Head)), kept.OutputStart)]
-	pieces := func(yield func(piece) bool) {
+	return func(yield func(piece) bool) {
 		s := splitter{size: size, most: limit / 2}
 		_ = s.add(head, yield) && s.lose(kept.OutputStart, yield) && s.add(out.Output, yield) && s.end(yield)
 	}
-	e := collect(pieces, 0, limit, part, false)
-	e.next = total
-	return e
-}
-
-// piece is a line of output, or a part of a long one.
-type piece struct {
-	from, to int64
-	text     string
-	lost     bool // text is a mark for bytes dropped by the terminal
-}
-
-// collect joins pieces to an excerpt. If it is resumable, showStart stops where the next excerpt can go on.
-func collect(pieces iter.Seq[piece], offset int64, limit int, part show, resumable bool) excerpt {
-	e := excerpt{offset: offset, next: offset}
-	headLimit := limit / headShare
-	switch part {
-	case showStart:
-		headLimit = limit
-	case showEnd:
-		headLimit = 0
-	}
-	var head, end strings.Builder
-	var tail []piece
-	var left cut
-	inHead, tailSize := true, 0
-	for p := range pieces {
-		if inHead = inHead && head.Len()+len(p.text) <= headLimit; inHead {
-			head.WriteString(p.text)
-		} else if part == showStart && resumable {
-			break
-		} else {
-			tail = append(tail, p)
-			tailSize += len(p.text)
-		}
-		e.next = p.to
-		if p.lost {
-			e.lost += p.to - p.from
-		}
-		for tailSize > limit-headLimit {
-			left.add(tail[0])
-			tailSize -= len(tail[0].text)
-			tail = tail[1:]
-		}
-	}
-	e.text, e.omitted = head.String(), left.size
-	if marks := left.marks(resumable); marks != "" {
-		e.text = endLine(e.text) + marks
-	}
-	for _, p := range tail {
-		end.WriteString(p.text)
-	}
-	e.text += end.String()
-	return e
-}
-
-// cut counts the bytes that an excerpt leaves out.
-type cut struct {
-	from int64 // the first byte that can be read
-	size int64 // bytes that can be read
-	lost int64 // bytes dropped by the terminal
-}
-
-func (c *cut) add(p piece) {
-	size := p.to - p.from
-	switch {
-	case p.lost:
-		c.lost += size
-		return
-	case c.size == 0:
-		c.from = p.from
-	}
-	c.size += size
-}
-
-// marks returns a line for the lost bytes, and one for the others.
-func (c *cut) marks(resumable bool) (text string) {
-	if c.lost > 0 {
-		text = lostMark(c.lost)
-	}
-	advice := ""
-	if resumable {
-		advice = fmt.Sprintf("; to read them, call output with offset %d and show \"start\"", c.from)
-	}
-	if c.size > 0 {
-		text += fmt.Sprintf("[… %d bytes omitted%s …]\n", c.size, advice)
-	}
-	return text
-}
-
-func lostMark(size int64) string { return fmt.Sprintf("[… %d bytes are no longer kept …]\n", size) }
-
-func endLine(text string) string {
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return text
 }
 
 // characterStart returns where the character at an offset begins, if the offset is inside of it.
@@ -240,13 +151,18 @@ func (s *splitter) leadIn(t *acpterm.Terminal, offset int64) {
 // maxWrite is the most bytes that are rendered at once, which bounds the number of lines in memory.
 const maxWrite = 16 << 10
 
+// firstLines returns the first part of raw to be rendered, whole lines if possible.
+func firstLines(raw string) string {
+	if len(raw) <= maxWrite {
+		return raw
+	}
+	return raw[:cmp.Or(strings.LastIndexByte(raw[:maxWrite], '\n')+1, maxWrite)]
+}
+
 // add splits raw. It returns false if yield did.
 func (s *splitter) add(raw string, yield func(piece) bool) bool {
 	for raw != "" {
-		part := raw
-		if len(part) > maxWrite {
-			part = raw[:cmp.Or(strings.LastIndexByte(raw[:maxWrite], '\n')+1, maxWrite)]
-		}
+		part := firstLines(raw)
 		s.read += int64(len(part))
 		if !s.pieces(s.text.Write(part), yield) {
 			return false

@@ -42,7 +42,7 @@ func report(ctx context.Context, req *mcp.CallToolRequest, t *acpterm.Terminal) 
 			}
 			if total := t.OutputTotal(); total != reported || time.Since(sent) >= progressIdle {
 				reported, sent = total, time.Now()
-				latest := readOutput(t, max(0, total-2*progressText), progressText, showEnd)
+				latest := readOutput(t, max(0, total-2*progressText), progressText, showEnd, nil)
 				req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 					ProgressToken: token, Progress: time.Since(begin).Seconds(), Message: latest.text,
 				})

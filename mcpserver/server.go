@@ -21,7 +21,7 @@ type Options struct {
 	Session *acpterm.SessionOptions
 
 	// MaxText is the maximum number of bytes of output in a result. Longer output is cut in the middle: the first
-	// quarter of MaxText shows its beginning, which each terminal keeps in addition to CommandOptions.OutputByteLimit.
+	// quarter of MaxText shows its beginning (a sixteenth, if there are errors to show), which each terminal keeps in addition to CommandOptions.OutputByteLimit.
 	// The default is 16 KiB, and values below 1 KiB count as 1 KiB.
 	MaxText int
 

@@ -35,11 +35,13 @@ type session struct {
 	cancel context.CancelFunc
 	close  func() error // releases the terminals, and waits until their trees are gone
 
-	creates sync.WaitGroup // calls of Manager.Create; none is added once closed is set
+	creates  sync.WaitGroup // calls of Manager.Create; none is added once closed is set
+	searches sync.WaitGroup // of output for errors; none is added once there are no creates
 
-	mu      sync.Mutex
-	closed  bool
-	pending map[string]*creation // that wait for an answer, by the state that the client returns with it
+	mu       sync.Mutex
+	closed   bool
+	pending  map[string]*creation // that wait for an answer, by the state that the client returns with it
+	failures map[acpterm.TerminalID]*failures
 }
 
 // open opens a session. ctx applies only to this call.
@@ -59,6 +61,7 @@ func (s *Server) newSession() (*session, error) {
 	c := &session{
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
 		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
+		failures: make(map[acpterm.TerminalID]*failures),
 	}
 	var options acpterm.SessionOptions
 	if s.options.Session != nil {
@@ -84,6 +87,7 @@ func (s *Server) newSession() (*session, error) {
 		err := s.manager.ReleaseSession(context.Background(), c.id)
 		c.creates.Wait() // first: after CloseSession, commands would run without the session's options
 		err = errors.Join(err, s.manager.CloseSession(context.Background(), c.id))
+		c.searches.Wait()
 		closed() // before it is deleted, so that Server.Close waits
 		s.mu.Lock()
 		delete(s.sessions, c)

@@ -30,7 +30,7 @@ func TestRunReturnsOutputAndExitCode(t *testing.T) {
 	require.Equal(t, uint32(3), *r.ExitCode)
 	require.Equal(t, "ended", r.State)
 	require.Equal(t, int64(7), r.NextOffset)
-	require.Contains(t, text, "one\ntwo\n["+r.ID+" ended with exit code 3, after ")
+	require.Regexp(t, `^\[`+r.ID+` ended with exit code 3, after \S+\]\none\ntwo$`, text)
 }
 
 func TestRunPassesArgumentsDirectoryAndVariables(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCommandContinuesAfterTheWait(t *testing.T) {
 	require.Equal(t, "ended", k.State)
 	require.Equal(t, "SIGTERM", k.Signal)
 	require.Equal(t, "killed", k.EndedBy)
-	require.Contains(t, text, "up\n["+r.ID+" ended by SIGTERM, killed, after ")
+	require.Contains(t, text, "["+r.ID+" ended by SIGTERM, killed, after ")
 	call[commandResult](t, s, "kill", object{"id": r.ID}) // idempotent
 }
 

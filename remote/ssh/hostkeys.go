@@ -109,13 +109,16 @@ func (k *knownHosts) check(address string, remote net.Addr, key ssh.PublicKey) e
 // types presents the first supported one, so it presents a known key, or a certificate of a known authority, if it has
 // one. The other algorithms remain, so that the error for a server without a known key type describes its key.
 func (k *knownHosts) algorithms(address string) []string {
-	known := k.keys.HostKeyAlgorithms(address)
+	of := k.keys.HostKeyAlgorithms(address) // also insecure ones
+	var known, rest []string
 	for _, algorithm := range ssh.SupportedAlgorithms().HostKeys { // certificates come first
-		if !slices.Contains(known, algorithm) {
+		if slices.Contains(of, algorithm) {
 			known = append(known, algorithm)
+		} else {
+			rest = append(rest, algorithm)
 		}
 	}
-	return known
+	return append(known, rest...)
 }
 
 // others returns the known keys of a host, from the error that another key is not one of them.

@@ -184,6 +184,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Record", "Options.Journal",
 		"Options.Runner", "Options.RequireSessions", "SessionOptions.Commands", "CommandOptions.Timeout",
 		"SessionOptions.Policy", "CommandOptions.Env", "CommandOptions.Unattended",
+		"CommandOptions.PlainOutput",
 	}
 	for _, options := range []any{acpterm.Options{}, acpterm.SessionOptions{}, acpterm.CommandOptions{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(options)) {

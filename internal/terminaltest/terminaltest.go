@@ -279,5 +279,6 @@ func askFor(wait time.Duration) []acpterm.EscalationStep {
 func Unattended() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+		"PYTHONUNBUFFERED=1", "NO_COLOR=1", "TERM=dumb",
 	}
 }

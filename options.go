@@ -48,8 +48,8 @@ type CommandOptions struct {
 	// ShellLines controls whether commands without arguments are run as shell lines. The default is ShellAuto.
 	ShellLines ShellMode
 
-	// PTY, if non-nil, specifies that the command runs on a PTY. It cannot be combined with a Runner. If PTY is nil,
-	// the command writes its output to a pipe, and reading from its standard input returns end of file.
+	// PTY, if non-nil, specifies that the command runs on a PTY. A Runner must be a PTYRunner. If PTY is nil, the
+	// command writes its output to a pipe, and reading from its standard input returns end of file.
 	PTY *PTYOptions
 
 	// Stdin, if non-nil, specifies the standard input of a command without a PTY, which otherwise is at end of file. It
@@ -192,7 +192,7 @@ type Options struct {
 
 	// Runner, if non-nil, looks up and runs commands somewhere other than the local machine, such as in a container.
 	// The directory, environment and limits in the options still apply, but commands are not recorded in the Journal.
-	// Runner cannot be used with Sandbox, PTY, Stdin, Cgroup or KeepDetached.
+	// Runner cannot be used with Sandbox, Stdin, Cgroup or KeepDetached, and with PTY only if it is a PTYRunner.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. It can be used to keep an audit log, for example with package

@@ -54,6 +54,25 @@ type Runner interface {
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
+// A PTYRunner is a Runner that can also run commands on a PTY. If Options.Runner is not a PTYRunner, CommandOptions.PTY
+// cannot be used.
+type PTYRunner interface {
+	Runner
+	// StartPTY is Start for a command whose standard input, output and error are a PTY of the given size, which is also
+	// its controlling terminal. Output receives what the PTY's programs write.
+	StartPTY(ctx context.Context, r StartRequest, size TerminalSize) (PTYProcess, error)
+}
+
+// A PTYProcess is a Process on a PTY. Unlike those of Process, its Write may block.
+type PTYProcess interface {
+	Process
+	// Write sends keyboard input to the PTY. It blocks while the programs do not read and the PTY's buffer is full, at
+	// most until the command exits. After that, it returns os.ErrClosed. Concurrent calls are serialized.
+	Write(p []byte) (int, error)
+	// Resize changes the size of the PTY, from 1 to 1000 in each direction, and notifies the foreground programs.
+	Resize(size TerminalSize) error
+}
+
 // Found is returned by Runner.LookPath.
 type Found struct {
 	// Path is the absolute path of the executable, with all symbolic links resolved.
@@ -116,12 +135,13 @@ func (runnerMachine) within(path, dir string) bool { return lookup.WithinAnywher
 // names distinguishes capitals: the Runner's system may do so even if the local one does not.
 func (runnerMachine) names() lookup.Names { return lookup.Exact }
 
-func (runnerMachine) check(level string, o *CommandOptions) error {
+func (m runnerMachine) check(level string, o *CommandOptions) error {
+	_, hasPTYs := m.runner.(PTYRunner)
 	switch {
 	case o.Sandbox != nil:
 		return optionError(level+".Sandbox", "cannot be used with Options.Runner")
-	case o.PTY != nil:
-		return optionError(level+".PTY", "cannot be used with Options.Runner")
+	case o.PTY != nil && !hasPTYs:
+		return optionError(level+".PTY", "cannot be used with an Options.Runner that is not a PTYRunner")
 	case o.Stdin != nil:
 		return optionError(level+".Stdin", "cannot be used with Options.Runner")
 	case o.Shell != nil:
@@ -235,11 +255,21 @@ func (m runnerMachine) start(
 		SessionID: t.SessionID(), TerminalID: t.id, Command: c, Pin: allowed.pin,
 		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,
 	}
-	panicked := callHook("Runner's Start", func() { b.process, err = m.runner.Start(ctx, request) })
+	var pty PTYProcess
+	panicked := callHook("Runner's Start", func() {
+		if s.commands.PTY == nil {
+			b.process, err = m.runner.Start(ctx, request)
+		} else if pty, err = m.runner.(PTYRunner).StartPTY(ctx, request, s.commands.PTY.size()); pty != nil {
+			b.process = pty
+		}
+	})
 	if err = cmp.Or(panicked, err); err != nil || b.process == nil {
 		return nil, runnerError(ctx, c, "cannot be started", err)
 	}
 	go func() { b.SetExit(b.awaitExit()) }() // Close does not wait for it
+	if pty != nil {
+		return runnerPTY{b, pty}, nil
+	}
 	return b, nil
 }
 
@@ -324,6 +354,23 @@ func (b *runnerBackend) Close()   { b.SetExit(proc.Exit{}, errUnseen) }
 func (b *runnerBackend) Stop() {
 	b.output.Close()
 	callHook("Process's Close", b.process.Close)
+}
+
+// runnerPTY is a process with a PTY. It implements proc.Console.
+type runnerPTY struct {
+	*runnerBackend
+	pty PTYProcess
+}
+
+func (b runnerPTY) Write(p []byte) (n int, err error) {
+	panicked := callHook("PTYProcess's Write", func() { n, err = b.pty.Write(p) })
+	return n, cmp.Or(panicked, err)
+}
+
+func (b runnerPTY) Resize(size proc.Size) (err error) {
+	to := TerminalSize{Columns: int(size.Columns), Rows: int(size.Rows)}
+	panicked := callHook("PTYProcess's Resize", func() { err = b.pty.Resize(to) })
+	return cmp.Or(panicked, err)
 }
 
 // errUnseen is the error of a command whose end was not seen before a release gave it up.

@@ -36,6 +36,7 @@ type connection struct {
 
 	cancelTimeout time.Duration // the constant, except in tests
 	unanswered    chan struct{} // has an element for each admitted call without an answer
+	inputs        chan struct{} // has an element for each Write of a PTY
 
 	mu        sync.Mutex
 	cause     error // why the connection was lost; an *acpterm.Error
@@ -61,8 +62,8 @@ type answered struct {
 func newConnection(s *stream, frames *frame.Reader, hello *frame.Hello) *connection {
 	return &connection{
 		stream: s, frames: frames, hello: hello, outbox: newOutbox(), cancelTimeout: cancelTimeout,
-		unanswered: make(chan struct{}, maxUnanswered),
-		calls:      make(map[uint64]*call), processes: make(map[uint64]*process),
+		unanswered: make(chan struct{}, maxUnanswered), inputs: make(chan struct{}, maxInputs),
+		calls: make(map[uint64]*call), processes: make(map[uint64]*process),
 	}
 }
 
@@ -149,13 +150,21 @@ func (c *connection) whyLost() error {
 func (c *connection) ask(
 	ctx context.Context, request *frame.Request, check func(*frame.Reply) error,
 ) (*frame.Reply, error) {
+	return c.askFor(ctx, request, c.admit, check)
+}
+
+// askFor is ask with the function that waits for room.
+func (c *connection) askFor(
+	ctx context.Context, request *frame.Request, admit func(context.Context, *call) error,
+	check func(*frame.Reply) error,
+) (*frame.Reply, error) {
 	call := newCall(func(r *frame.Reply) error {
 		if r.Error != nil {
 			return nil
 		}
 		return check(r)
 	})
-	if err := c.admit(ctx, call); err != nil {
+	if err := admit(ctx, call); err != nil {
 		return nil, err
 	}
 	if err := c.send(request, call, nil); err != nil {
@@ -178,6 +187,15 @@ func (c *connection) admit(ctx context.Context, call *call) error {
 			c.release(call)
 		}
 	}
+	if errors.Is(err, errLost) {
+		return c.whyLost()
+	}
+	return err
+}
+
+// admitInput is admit for input, which has taken its own room. A program that does not read delays no other calls.
+func (c *connection) admitInput(ctx context.Context, _ *call) error {
+	err := takeRoom(ctx, c.outbox.room, c.lost.Done())
 	if errors.Is(err, errLost) {
 		return c.whyLost()
 	}

@@ -36,7 +36,7 @@ type Runner struct {
 	link   *link // the newest one, or nil
 }
 
-var _ acpterm.Runner = (*Runner)(nil)
+var _ acpterm.PTYRunner = (*Runner)(nil)
 
 // link is a connection, from before it is made until it is completely gone.
 type link struct {
@@ -238,6 +238,25 @@ const maxPin = 4 << 10
 // processes still running. If the remote side has not sent this confirmation after another ten seconds, Start closes
 // the connection, which terminates everything on the remote side.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
+	p, err := r.start(ctx, request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// StartPTY is Start for a command on a PTY.
+func (r *Runner) StartPTY(
+	ctx context.Context, request acpterm.StartRequest, size acpterm.TerminalSize,
+) (acpterm.PTYProcess, error) {
+	p, err := r.start(ctx, request, sizeOf(size))
+	if err != nil {
+		return nil, err
+	}
+	return &ptyProcess{process: p, writing: make(chan struct{}, 1)}, nil
+}
+
+func (r *Runner) start(ctx context.Context, request acpterm.StartRequest, pty *frame.Size) (*process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {
 		return nil, err
@@ -248,7 +267,7 @@ func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpte
 	}
 	p, err := c.start(ctx, request.Output, frame.Start{
 		Command: commandOf(request.Command), Pin: request.Pin, Limits: limits,
-		MarkName: lookup.TerminalVariable, MarkValue: string(request.TerminalID),
+		MarkName: lookup.TerminalVariable, MarkValue: string(request.TerminalID), PTY: pty,
 	})
 	if err != nil {
 		return nil, forCommand(err, request.Command)

@@ -96,7 +96,30 @@ func (f *far) run(t *testing.T) {
 	if !f.place.Resembles || longtest.Is() {
 		t.Run("Runner", func(t *testing.T) { f.testRunner(t, dir) })
 	}
+	t.Run("PTY", func(t *testing.T) { testPTY(t, places[0]) })
 	terminaltest.Run(t, places...)
+}
+
+// testPTY runs a command on a PTY, types, changes its size and kills it.
+func testPTY(t *testing.T, p terminaltest.Place) {
+	m := p.NewManager(t, nil)
+	request := acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "sh", Args: []string{"-c", "read line; echo $line; stty size; exec sleep 1000"},
+	}
+	terminal, err := m.Create(t.Context(), request, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 99}})
+	require.NoError(t, err)
+	require.NoError(t, terminal.Resize(77, 33))
+	_, err = terminal.Write([]byte("text\n"))
+	require.NoError(t, err)
+	var raw strings.Builder
+	for chunk := range terminal.Follow(t.Context(), 0) {
+		if raw.WriteString(chunk.Raw); strings.HasSuffix(raw.String(), "33 77\r\n") {
+			break
+		}
+	}
+	require.Equal(t, "text\ntext\n33 77\n", terminal.Output().Output)
+	require.NoError(t, terminal.Kill(t.Context()))
+	require.Equal(t, "SIGHUP", *terminal.ExitStatus().Signal)
 }
 
 // testRunner tests that the Runner keeps its promises.

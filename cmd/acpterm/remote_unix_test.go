@@ -112,6 +112,14 @@ func TestRunnerGuards(t *testing.T) {
 	require.Equal(t, connected(), c.stderr.String())
 }
 
+// Commands run on PTYs of the remote system.
+func TestRunnerWithPTYs(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, exampleAgent(), "-runner", farShell(realDir(t), binaries()), "-pty", "-prompt", "tty")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "/dev/")
+}
+
 // What cannot be is said before the agent starts.
 func TestRunnerThatCannotBeHad(t *testing.T) {
 	t.Parallel()
@@ -125,7 +133,6 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 		{exitUsage, []string{"-runner", ""}, "the command line is empty"},
 		{exitUsage, []string{"-runner", "ssh 'host"}, "is not closed"},
 		{exitUsage, []string{"-runner", shell, "-sandbox"}, "-sandbox: cannot be used with -runner"},
-		{exitUsage, []string{"-runner", shell, "-pty"}, "-pty: cannot be used with -runner"},
 		{exitUsage, []string{"-helpers", empty}, "-helpers: needs -runner"},
 		{exitUsage, []string{"-runner", shell, "-helpers", home + "/missing"}, "-helpers: "},
 		{exitUsage, []string{"-runner", shell, "-cwd", "missing"}, "-cwd: " + home + "/missing is not a directory"},

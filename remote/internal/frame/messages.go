@@ -33,7 +33,7 @@ func Strings(texts []Bytes) []string {
 // Request is a message of a Runner. At most one of the pointers and Read is set. If none is, the request is a ping, and is
 // answered like the others.
 type Request struct {
-	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Close and Read.
+	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Resize, Close and Read.
 	ID uint64 `json:"id,omitempty"`
 
 	RealDir *RealDir `json:"realDir,omitempty"`
@@ -41,6 +41,8 @@ type Request struct {
 	Start   *Start   `json:"start,omitempty"`
 	Cancel  *Process `json:"cancel,omitempty"` // a start that needs no answer: end its processes
 	Signal  *Signal  `json:"signal,omitempty"`
+	Input   *Input   `json:"input,omitempty"`
+	Resize  *Resize  `json:"resize,omitempty"`
 	Close   *Process `json:"close,omitempty"` // give up a tree; answered by Answer.Closed
 	// Read is the number of bytes of output frames, with their headers, that the Runner has read on this connection. It
 	// has no Reply. The helper sends no more output if too many bytes of it are not read yet.
@@ -70,6 +72,29 @@ type Start struct {
 	// MarkName and MarkValue are the variable that identifies processes outside the session.
 	MarkName  string `json:"markName"`
 	MarkValue string `json:"markValue"`
+	PTY       *Size  `json:"pty,omitempty"` // of the terminal, or nil if the output is a pipe
+}
+
+// Size is the size of a PTY in characters, each number from 1 to 1000.
+type Size struct {
+	Columns uint16 `json:"columns"`
+	Rows    uint16 `json:"rows"`
+}
+
+// MaxInput is the maximum number of bytes in an Input.
+const MaxInput = 64 << 10
+
+// Input is keyboard input for a process on a PTY. The Runner sends the next one after the reply, which has Reply.Taken,
+// and Reply.Over once the command has exited.
+type Input struct {
+	Process uint64 `json:"process"`
+	Bytes   Bytes  `json:"bytes"`
+}
+
+// Resize changes the size of a process's PTY.
+type Resize struct {
+	Process uint64 `json:"process"`
+	Size    Size   `json:"size"`
 }
 
 // Limit is a requested limit (Name, Value), or an enforced one.
@@ -148,6 +173,8 @@ type Reply struct {
 	Dir     Bytes    `json:"dir,omitempty"`
 	Found   *Found   `json:"found,omitempty"`
 	Started *Started `json:"started,omitempty"`
+	Taken   int      `json:"taken,omitempty"` // bytes of Input
+	Over    bool     `json:"over,omitempty"`
 }
 
 // Found contains the program and the directory, without symbolic links.

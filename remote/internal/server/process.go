@@ -26,12 +26,13 @@ type process struct {
 	startCtx  context.Context
 	stopStart context.CancelFunc
 
-	// Set once the process has started.
-	tree     *proc.Tree
+	tree     *proc.Tree // before started
+	pty      bool
 	sink     *sink
 	output   *capture.Reader
 	stopping atomic.Bool // output.Stop was called
 
+	started   latch.Latch // tree is set
 	cancelled latch.Latch // its events are not needed any more
 	closing   latch.Latch // Request.Close has arrived
 	exited    latch.Latch // exit and exitErr are set
@@ -50,7 +51,7 @@ type process struct {
 
 // start begins to start a process.
 func (s *server) start(id uint64, r *frame.Start) error {
-	p := &process{number: r.Process, server: s, wake: make(chan struct{}, 1)}
+	p := &process{number: r.Process, server: s, pty: r.PTY != nil, wake: make(chan struct{}, 1)}
 	p.startCtx, p.stopStart = context.WithCancel(s.ctx)
 	p.sink = newSink(p, s.sender)
 	if err := s.add(p); err != nil {
@@ -93,7 +94,11 @@ func (s *server) add(p *process) error {
 
 // capture begins to send the output.
 func (p *process) capture() {
-	p.output = capture.Start(p.tree.Output(), p.sink, &p.server.busy)
+	begin := capture.Start
+	if p.pty {
+		begin = capture.StartPTY
+	}
+	p.output = begin(p.tree.Output(), p.sink, &p.server.busy)
 	p.exited.OnSet(func() { p.output.Drain(p.reported.Set) })
 }
 

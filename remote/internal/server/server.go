@@ -5,7 +5,7 @@
 // # Slow operations
 //
 // One goroutine reads all input, and waits for nothing else. Another one writes all output. Each request that may take
-// time has its own goroutine, since a file system may not respond. Each process has three: one copies its output and
+// time has its own goroutine, since a file system may not respond, and programs may not read their keyboard input. Each process has three: one copies its output and
 // waits until it is written, so that a slow connection slows the commands; one sends signals to it and waits for its
 // end; one reports its events. So neither a slow connection nor a hanging lookup delays a signal, and the output of one
 // process delays neither answers nor the output of others for long (window.go).
@@ -136,7 +136,7 @@ func (s *server) take(r frame.Request) error {
 	asked := 0
 	for _, is := range []bool{
 		r.RealDir != nil, r.Look != nil, r.Start != nil, r.Cancel != nil, r.Signal != nil, r.Close != nil,
-		r.Read != 0,
+		r.Input != nil, r.Resize != nil, r.Read != 0,
 	} {
 		if is {
 			asked++
@@ -145,7 +145,7 @@ func (s *server) take(r frame.Request) error {
 	switch {
 	case asked > 1:
 		return errors.New("malformed request: it asks for more than one thing")
-	case r.ID == 0 && (r.RealDir != nil || r.Look != nil || r.Start != nil):
+	case r.ID == 0 && (r.RealDir != nil || r.Look != nil || r.Start != nil || r.Input != nil):
 		return errors.New("malformed request: it takes an answer, and has no number for it")
 	case r.Read != 0:
 		return s.sender.hasRead(r.Read)
@@ -155,6 +155,8 @@ func (s *server) take(r frame.Request) error {
 		return s.answer(r.ID, true, func() (frame.Reply, error) { return s.look(r.Look) })
 	case r.Start != nil:
 		return s.start(r.ID, r.Start)
+	case r.Input != nil:
+		return s.answer(r.ID, false, func() (frame.Reply, error) { return s.input(r.Input) })
 	case r.Close != nil:
 		if s.closeProcess(r.Close.Process) {
 			break
@@ -170,6 +172,8 @@ func (s *server) take(r frame.Request) error {
 		failed = s.cancel(r.Cancel.Process)
 	case r.Signal != nil:
 		failed = s.signal(r.Signal)
+	case r.Resize != nil:
+		failed = s.resize(r.Resize)
 	}
 	if r.ID == 0 { // the process may have ended by itself
 		return nil

@@ -51,6 +51,7 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 		return nil, startError(&spec, dir, err)
 	}
 	p.tree = tree
+	p.started.Set()
 	started := &frame.Started{PID: tree.PID()}
 	for _, l := range tree.Limits() {
 		started.Limits = append(started.Limits, frame.Limit{Name: l.Name, Value: l.Value, By: l.By, Tree: l.Tree})
@@ -83,6 +84,9 @@ func newSpec(r *frame.Start) (proc.Spec, error) {
 	}
 	var err error
 	if spec.Limits, err = limits(r.Limits); err != nil {
+		return proc.Spec{}, err
+	}
+	if spec.PTY, err = ptySize(r.PTY); err != nil {
 		return proc.Spec{}, err
 	}
 	return spec, setCommand(&spec, path, string(r.Command.Shell))

@@ -90,6 +90,14 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Close closes the connection. It may be closed already: the end of its input closes it, and then the SDK does.
+func (l *lines) Close() error {
+	if err := l.ReadWriteCloser.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
 // overLines returns a transport over the lines of t, if t has lines.
 func (c *session) overLines(t mcp.Transport) mcp.Transport {
 	var conn io.ReadWriteCloser

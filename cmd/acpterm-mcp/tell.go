@@ -36,7 +36,7 @@ func (r *rules) tell(exists func(program string) bool) string {
 		text    string
 	}{
 		{acpterm.VerdictAllow, "These commands run without a question"},
-		{acpterm.VerdictAsk, "The user is asked about these"},
+		{acpterm.VerdictAsk, "These need the user's approval"},
 		{acpterm.VerdictDeny, "These are denied"},
 	} {
 		if list := r.list(v.verdict, exists); list != "" && v.verdict != others {
@@ -44,14 +44,20 @@ func (r *rules) tell(exists func(program string) bool) string {
 		}
 	}
 	switch {
-	case len(parts) == 0 && others == acpterm.VerdictAllow:
+	case len(parts) == 0 && others == acpterm.VerdictAllow && r.lines.given == nil:
 		return ""
 	case others == acpterm.VerdictAllow:
 		parts = append(parts, "All other commands run without a question.")
 	case others == acpterm.VerdictAsk:
-		parts = append(parts, "The user is asked about all other commands.")
+		parts = append(parts, "All other commands need the user's approval.")
 	default:
 		parts = append(parts, "All other commands are denied.")
+	}
+	switch r.lines.or(acpterm.VerdictAllow) {
+	case acpterm.VerdictAsk:
+		parts = append(parts, "Each shell line needs the user's approval: pass args.")
+	case acpterm.VerdictDeny:
+		parts = append(parts, "All shell lines are denied: pass args.")
 	}
 	if others != acpterm.VerdictAllow {
 		line := "Each program of a shell line counts. Builtins such as cd and echo are free, but "

@@ -17,7 +17,7 @@ func TestTheModelIsToldTheRules(t *testing.T) {
 	s, _ := connectTo(t, nil, "-root", t.TempDir(), "-rules", file, "-allow", "seq", "-allow", "tr -d ...",
 		"-deny", "seq 9 ...")
 	const list = "These commands run without a question: tr (-d ..., without arguments), seq. " +
-		"These are denied: seq (9 ...). The user is asked about all other commands."
+		"These are denied: seq (9 ...). All other commands need the user's approval."
 	require.Contains(t, s.InitializeResult().Instructions, list)
 	for line, reason := range map[string]string{
 		"seq 3 | wc -l && seq 4": `no rule allows "wc -l"; approval is required, and the MCP client cannot ask for it`,
@@ -35,6 +35,9 @@ func TestTheModelIsToldTheRules(t *testing.T) {
 	require.Contains(t, text, `no rule allows "wc -l" (rule "default")`)
 	s, _ = connectTo(t, nil, "-root", t.TempDir(), "-others", "allow")
 	require.NotContains(t, s.InitializeResult().Instructions, "commands run without")
+	s, _ = connectTo(t, nil, "-root", t.TempDir(), "-rules", ruleFile(t, `{"default":"allow","shellLines":"deny"}`))
+	require.Contains(t, s.InitializeResult().Instructions,
+		"All other commands run without a question. All shell lines are denied: pass args.")
 }
 
 func TestTheListIsBounded(t *testing.T) {

@@ -160,7 +160,7 @@ func (h *Handler) prepare(method string, params []byte) work {
 		h.manager.beginRelease(t)
 		return await{&t.release.done, func() (any, error) { return struct{}{}, t.release.err }}
 	default:
-		return await{&t.ended, func() (any, error) { return t.exitStatus() }}
+		return await{t.answerWaits(), func() (any, error) { return t.answerWait() }}
 	}
 }
 

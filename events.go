@@ -14,9 +14,9 @@ import (
 )
 
 // An Event describes something that happened to a command. It is passed to Options.Record and to the hooks added with
-// Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent or
-// *ResizeEvent. The events for a command are sent in this order, except that a SurvivorsEvent may precede the EndEvent.
-// InputEvents and ResizeEvents are sent at any time after the StartEvent.
+// Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent,
+// *ResizeEvent or *BackgroundEvent. The events for a command are sent in this order, except that a SurvivorsEvent may
+// precede the EndEvent, and the last three are sent at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
@@ -121,6 +121,12 @@ type ResizeEvent struct {
 	Subject
 	Time time.Time
 	Size TerminalSize
+}
+
+// BackgroundEvent is sent when Terminal.MoveToBackground is called for a running command.
+type BackgroundEvent struct {
+	Subject
+	Time time.Time
 }
 
 // Bounds on the events that wait for the hooks.

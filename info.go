@@ -22,6 +22,8 @@ type TerminalInfo struct {
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
+	// Backgrounded indicates that Terminal.MoveToBackground has been called.
+	Backgrounded bool
 	// HasPTY indicates that the command runs on a PTY.
 	HasPTY bool
 	// Size is the size of the PTY or, for an attached terminal, the size set by its owner, if any.
@@ -47,7 +49,7 @@ func (t *Terminal) Info() TerminalInfo {
 	t.mu.Lock()
 	b := t.backend
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
-	info.ExitStatus, info.Command = t.exitStatusLocked(), t.command.clone()
+	info.ExitStatus, info.Command, info.Backgrounded = t.exitStatusLocked(), t.command.clone(), t.agentWait.moved
 	t.owner.describe(t, &info)
 	t.mu.Unlock()
 	info.PID = b.PID()

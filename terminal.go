@@ -96,6 +96,7 @@ type Terminal struct {
 	ending    *ending     // the last one, or nil
 	released  bool        // the release is complete
 	timer     *time.Timer // of the timeout, or nil
+	agentWait agentWait
 }
 
 // shared is the part of a Manager that its terminals use.
@@ -121,6 +122,13 @@ type end struct {
 type release struct {
 	done latch.Latch
 	err  error // once done
+}
+
+// agentWait has the user's moves to the background, and the latches of pending waits, which are nil until needed.
+type agentWait struct {
+	moved  bool         // MoveToBackground has been called
+	move   *latch.Latch // set by the next MoveToBackground
+	answer *latch.Latch // set by the next MoveToBackground, or when the command has ended
 }
 
 // ID returns the terminal's id.
@@ -200,6 +208,73 @@ func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	return t.end.status.clone(), t.end.err
 }
 
+// MoveToBackground makes an agent that waits for the command go on, at the user's request. Its pending
+// terminal/wait_for_exit requests are answered with neither an exit code nor a signal, and with "background" as the
+// "state" in the "acpterm" object of _meta. The command is not affected, and later requests wait for its exit as usual.
+// Terminal.Wait does not return. MoveToBackground reports whether the command was running. Otherwise, or if the
+// terminal is attached, it does nothing.
+func (t *Terminal) MoveToBackground() bool {
+	t.mu.Lock()
+	w := t.agentWait
+	moves := t.state.alive() && !t.Attached()
+	if moves {
+		t.agentWait = agentWait{moved: true}
+	}
+	t.mu.Unlock()
+	if !moves {
+		return false
+	}
+	t.events.emit(&BackgroundEvent{t.subject(), time.Now()})
+	for _, l := range []*latch.Latch{w.move, w.answer} {
+		if l != nil {
+			l.Set()
+		}
+	}
+	return true
+}
+
+// Backgrounded returns a channel that's closed by the next call to MoveToBackground. Servers use it whose agents do not
+// wait by terminal/wait_for_exit, such as package mcpserver.
+func (t *Terminal) Backgrounded() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.agentWait.move == nil {
+		t.agentWait.move = new(latch.Latch)
+	}
+	return t.agentWait.move.Done()
+}
+
+// answerWaits returns the latch for a wait of the agent that begins now. Once it is set, answerWait returns the answer.
+func (t *Terminal) answerWaits() *latch.Latch {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == StateEnded {
+		return &t.ended
+	}
+	if t.agentWait.answer == nil {
+		t.agentWait.answer = new(latch.Latch)
+	}
+	return t.agentWait.answer
+}
+
+func (t *Terminal) answerWait() (TerminalExitStatus, error) {
+	if !t.ended.IsSet() {
+		return TerminalExitStatus{Meta: Meta{"acpterm": json.RawMessage(`{"state":"background"}`)}}, nil
+	}
+	return t.exitStatus()
+}
+
+// setEnded makes waits return.
+func (t *Terminal) setEnded() {
+	t.ended.Set()
+	t.mu.Lock()
+	answer := t.agentWait.answer
+	t.mu.Unlock()
+	if answer != nil {
+		answer.Set()
+	}
+}
+
 // await waits until a latch is set. It returns ErrCancelled if ctx is done first.
 func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	select {
@@ -230,7 +305,7 @@ func (t *Terminal) start(ctx context.Context, where machine, command Command, al
 		t.mu.Lock()
 		t.state, t.command, t.end.err = StateFailed, command, err
 		t.mu.Unlock()
-		t.ended.Set()
+		t.setEnded()
 		return err
 	}
 	t.mu.Lock()

@@ -261,7 +261,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	if last.by == EndedByItself {
 		t.beginEnd(EndedByItself) // first, so that the answers to waits, which follow, run before it
 	}
-	t.ended.Set()
+	t.setEnded()
 	if !last.reportsEnd {
 		t.report(last.left)
 	}

@@ -49,6 +49,16 @@ func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error)
 	return t.readWait(t.send(ctx, acpterm.MethodWaitForExit).answer(ctx))
 }
 
+// Backgrounded reports whether a status returned by Terminal.Wait means that the command is still running, because the
+// user wants the agent to go on without waiting. The agent can read the output and wait again later. This is an
+// extension of package acpterm.
+func Backgrounded(status acpterm.TerminalExitStatus) bool {
+	var read struct {
+		State string `json:"state"`
+	}
+	return json.Unmarshal(status.Meta["acpterm"], &read) == nil && read.State == "background"
+}
+
 // readWait reads the answer to a terminal/wait_for_exit.
 func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.TerminalExitStatus, error) {
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 // LogEvents returns a hook for use with acpterm.Manager.Observe that logs events as structured records: "decision",
-// "end", "survivors", and "input", which includes the number of bytes typed. Records are logged at level Info, except
-// for denials, survivors, and allowed commands that did not run, which are logged at level Warn. Nothing is logged when
-// a command starts, because the record logged when it ends includes the duration. If the _meta of the create request
-// contained a valid traceparent, its IDs are logged as trace_id and span_id, following the conventions of
-// OpenTelemetry, for all events except input.
+// "end", "survivors", "background" if the user has moved a command to the background, and "input", which includes the
+// number of bytes typed. Records are logged at level Info, except for denials, survivors, and allowed commands that did
+// not run, which are logged at level Warn. Nothing is logged when a command starts, because the record logged when it
+// ends includes the duration. If the _meta of the create request contained a valid traceparent, its IDs are logged as
+// trace_id and span_id, following the conventions of OpenTelemetry, for all events except input.
 //
 // Note that a command may already be running when its decision is logged, and that records are lost if slog's handler
 // fails to write them. If you need a complete record, use a Log instead.
@@ -45,6 +45,9 @@ func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 			r.Level = slog.LevelWarn
 			r.AddAttrs(slog.String("error", e.Err.Error()))
 		}
+	case *acpterm.BackgroundEvent:
+		r = slog.NewRecord(e.Time, slog.LevelInfo, "background", 0)
+		r.AddAttrs(subjectAttrs(e.Subject)...)
 	case *acpterm.EndEvent:
 		if e.Err != nil {
 			r = slog.NewRecord(time.Now(), slog.LevelWarn, "end", 0)

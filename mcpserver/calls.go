@@ -86,13 +86,15 @@ func (c *session) limit(req *mcp.CallToolRequest, ms *int64) time.Duration {
 	return time.Duration(min(max(*ms, 0), most.Milliseconds())) * time.Millisecond
 }
 
-// await waits until a command has ended, but not longer than limit. It fails if ctx is done first.
+// await waits until a command has ended or the user moves it to the background, but not longer than limit. It fails if
+// ctx is done first.
 func (c *session) await(ctx context.Context, t *acpterm.Terminal, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-t.Done():
 	case <-t.Released():
+	case <-t.Backgrounded():
 	case <-timer.C:
 	case <-ctx.Done():
 		return c.cancelled(ctx, t)
@@ -145,14 +147,22 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	return c.describe(t, r, offset, in.MaxBytes, showEnds)
 }
 
-// awaitMatch waits until a line matches, both the command and its output have ended, or limit has passed. Processes
-// that the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
+// awaitMatch waits until a line matches, both the command and its output have ended, the user moves the command to the
+// background, or limit has passed. Processes that the command has left in the background may still write to its output. With a limit of 0, awaitMatch looks at the
 // output that exists.
 func (c *session) awaitMatch(
 	ctx context.Context, t *acpterm.Terminal, offset int64, match func(string) bool, limit time.Duration,
 ) (string, *bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	moved := t.Backgrounded()
+	go func() {
+		select {
+		case <-moved:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	line, found := awaitLine(ctx, t, offset, match)
 	if !found && ctx.Err() == nil { // the output has ended, usually just before the command
 		select {
@@ -280,6 +290,7 @@ func (c *session) terminal(id string) (*acpterm.Terminal, error) {
 func readState(t *acpterm.Terminal) commandResult {
 	info := t.Info()
 	r := commandResult{ID: string(info.ID), State: info.State.String(), EndedBy: string(info.EndedBy)}
+	r.MovedToBackground = info.Backgrounded && info.State == acpterm.StateRunning
 	if s := info.ExitStatus; s != nil {
 		r.ExitCode = s.ExitCode
 		if s.Signal != nil {
@@ -327,6 +338,9 @@ func (r commandResult) String() string {
 		about += ", stopped by the user: do not run it again unless asked"
 	default:
 		about += ", " + r.EndedBy
+	}
+	if r.MovedToBackground {
+		about += ", moved to the background by the user: do not wait for it"
 	}
 	about += fmt.Sprintf(", after %v", (time.Duration(r.RunMS) * time.Millisecond).String())
 	switch {

@@ -95,38 +95,40 @@ type listInput struct{}
 
 // commandResult is the state of a command, and an excerpt of its output.
 type commandResult struct {
-	ID           string  `json:"id"`
-	State        string  `json:"state"`
-	ExitCode     *uint32 `json:"exit_code,omitempty"`
-	Signal       string  `json:"signal,omitempty"`
-	EndedBy      string  `json:"ended_by,omitempty"`
-	RunMS        int64   `json:"run_ms"`
-	Matched      *bool   `json:"matched,omitempty"`
-	MatchedLine  string  `json:"matched_line,omitempty"`
-	Output       string  `json:"output"`
-	Offset       int64   `json:"offset"`
-	NextOffset   int64   `json:"next_offset"`
-	OmittedBytes int64   `json:"omitted_bytes,omitempty"`
-	LostBytes    int64   `json:"lost_bytes,omitempty"`
-	More         bool    `json:"more,omitempty"`
+	ID                string  `json:"id"`
+	State             string  `json:"state"`
+	ExitCode          *uint32 `json:"exit_code,omitempty"`
+	Signal            string  `json:"signal,omitempty"`
+	EndedBy           string  `json:"ended_by,omitempty"`
+	RunMS             int64   `json:"run_ms"`
+	MovedToBackground bool    `json:"moved_to_background,omitempty"`
+	Matched           *bool   `json:"matched,omitempty"`
+	MatchedLine       string  `json:"matched_line,omitempty"`
+	Output            string  `json:"output"`
+	Offset            int64   `json:"offset"`
+	NextOffset        int64   `json:"next_offset"`
+	OmittedBytes      int64   `json:"omitted_bytes,omitempty"`
+	LostBytes         int64   `json:"lost_bytes,omitempty"`
+	More              bool    `json:"more,omitempty"`
 }
 
 func commandSchema() *jsonschema.Schema {
 	s := schema[commandResult](map[string]string{
-		"id":            "The id of the command, for the other tools.",
-		"state":         "Whether the command is running, has ended or could not be started.",
-		"exit_code":     "The exit code, if the command has exited.",
-		"signal":        "The signal that ended the command, if one did, such as SIGTERM.",
-		"ended_by":      `Why the command has ended: "finished" by itself, "killed", "timed_out", "stopped_by_user" and so on.`,
-		"run_ms":        "How long the command has been running, in milliseconds.",
-		"matched":       "Whether a line matched, if the call waited for one.",
-		"matched_line":  "The line that matched.",
-		"output":        "Output without escape sequences and overwritten text. Each cut is marked.",
-		"offset":        "Where output begins, in bytes written by the command.",
-		"next_offset":   "Where to read on.",
-		"omitted_bytes": "The number of bytes left out, although they are kept.",
-		"lost_bytes":    "The number of bytes that are no longer kept.",
-		"more":          "Whether there is output at next_offset already.",
+		"id":                  "The id of the command, for the other tools.",
+		"state":               "Whether the command is running, has ended or could not be started.",
+		"exit_code":           "The exit code, if the command has exited.",
+		"signal":              "The signal that ended the command, if one did, such as SIGTERM.",
+		"ended_by":            `Why the command has ended: "finished" by itself, "killed", "timed_out", "stopped_by_user" and so on.`,
+		"run_ms":              "How long the command has been running, in milliseconds.",
+		"moved_to_background": "Whether the user has moved the running command to the background: do not wait for it.",
+		"matched":             "Whether a line matched, if the call waited for one.",
+		"matched_line":        "The line that matched.",
+		"output":              "Output without escape sequences and overwritten text. Each cut is marked.",
+		"offset":              "Where output begins, in bytes written by the command.",
+		"next_offset":         "Where to read on.",
+		"omitted_bytes":       "The number of bytes left out, although they are kept.",
+		"lost_bytes":          "The number of bytes that are no longer kept.",
+		"more":                "Whether there is output at next_offset already.",
 	})
 	s.Properties["state"].Enum = states()
 	return s

@@ -50,8 +50,9 @@ type row struct {
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
 	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "stopped" by
-	// a user, "killed", "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the terminal is the
-	// agent's and its end was not seen, or "agent gone" if the agent ended before it; or "connection lost".
+	// a user, "killed", "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the
+	// terminal is the agent's and its end was not seen, or "agent gone" if the agent ended before it; or "connection
+	// lost".
 	State string `json:"state"`
 	// Good means that the command ended by itself with code 0.
 	Good bool `json:"good"`
@@ -65,8 +66,10 @@ type row struct {
 	size
 	// Survivors lists the numbers of processes that survived a kill, such as "12, 34".
 	Survivors string `json:"survivors,omitempty"`
-	CanStop   bool   `json:"canStop"`
-	Stopping  bool   `json:"stopping"`
+	// Background means that a user has moved the running command to the background.
+	Background bool `json:"background,omitempty"`
+	CanStop    bool `json:"canStop"`
+	Stopping   bool `json:"stopping"`
 	// StopError is the reason why the last stop failed, or why processes may still run after it.
 	StopError string `json:"stopError,omitempty"`
 }
@@ -136,6 +139,7 @@ func (e *entry) makeRow(may permissions) row {
 		r.Columns, r.Rows = info.Size.Columns, info.Size.Rows
 	}
 	if info.Ended.IsZero() {
+		r.Background = info.Backgrounded
 		if r.Stopping {
 			r.State = "stopping"
 		}

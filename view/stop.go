@@ -1,6 +1,6 @@
 package view
 
-// The request that stops a command, and its result.
+// The requests that stop a command, with the result, or move it to the background.
 
 import (
 	"errors"
@@ -22,6 +22,18 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 	}
 	v.stopEntry(e, terminal)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// serveBackground makes an agent that waits for a command go on.
+func (v *View) serveBackground(w http.ResponseWriter, r *http.Request) {
+	_, terminal := v.findToChange(w, r, v.options.AllowStop)
+	switch {
+	case terminal == nil:
+	case !terminal.MoveToBackground():
+		http.Error(w, "the command is not running, or the agent runs it itself", http.StatusConflict)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
 }
 
 // findToChange returns the terminal of a request that changes it. If the request is refused or there is no such

@@ -119,8 +119,10 @@ func (t *table) observe(from *Source, event acpterm.Event) {
 				x.left = newRemainder(e.Survivors, e.Err)
 			}
 		})
-	case *acpterm.ResizeEvent:
-		t.update(from, e.Subject, false, func(*entry) {}) // the row has the new size
+	case *acpterm.ResizeEvent: // the row has the new size
+		t.update(from, e.Subject, false, func(*entry) {})
+	case *acpterm.BackgroundEvent:
+		t.update(from, e.Subject, false, func(*entry) {})
 	}
 }
 

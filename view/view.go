@@ -64,7 +64,7 @@ type Options struct {
 	// Session, if non-empty, restricts the view to the terminals of this session.
 	Session acpterm.SessionID
 
-	// AllowStop allows the page to stop commands.
+	// AllowStop allows the page to stop commands, and to move them to the background (Terminal.MoveToBackground).
 	AllowStop bool
 
 	// Input allows users to type into terminals with a PTY, and to resize them. Input from a single page is written in
@@ -305,6 +305,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /terminals/{key}/text/valid", v.serveText(asValid))
 	mux.HandleFunc("GET /terminals/{key}/times", v.serveTimes)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
+	mux.HandleFunc("POST /terminals/{key}/background", v.serveBackground)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)
 	return mux

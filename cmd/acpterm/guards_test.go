@@ -212,3 +212,20 @@ func TestFlagsThatCannotBeHad(t *testing.T) {
 		require.Empty(t, c.stdout.String())
 	}
 }
+
+func TestMovesToTheBackgroundAreShown(t *testing.T) {
+	r, w := io.Pipe()
+	s := newScreen(w, w, false, func(err error) { t.Error(err) })
+	d := newNotices(s, s.out, "! ")
+	hook := d.sayMoved(func(acpterm.TerminalID) string { return "[1]" })
+	hook(&acpterm.StartEvent{})
+	hook(&acpterm.BackgroundEvent{})
+	d.end()
+	go func() {
+		s.finish()
+		w.Close()
+	}()
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "! [1] moved to the background: the agent need not wait for it\n", string(text))
+}

@@ -136,6 +136,7 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 		return err
 	}
 	manager.Observe(denials.sayDenial)
+	manager.Observe(denials.sayMoved(screen.name))
 	session.manager = manager
 	if err := page.serve(manager, opts.pty, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())

@@ -1,6 +1,7 @@
 package main
 
-// This file prints why commands were denied, and other notices that nothing may wait for.
+// This file prints why commands were denied, which ones a user has moved to the background, and other notices that
+// nothing may wait for.
 
 import (
 	"errors"
@@ -48,5 +49,15 @@ func (n *notices) sayDenial(event acpterm.Event) {
 			text += fmt.Sprintf(" (rule %s)", display.Quote(e.Rule, mostShown))
 		}
 		n.say(text)
+	}
+}
+
+// sayMoved returns a hook for acpterm.Manager.Observe. It says that the user of the page has moved a command, whose lines
+// have the returned name, to the background.
+func (n *notices) sayMoved(name func(acpterm.TerminalID) string) func(acpterm.Event) {
+	return func(event acpterm.Event) {
+		if moved, ok := event.(*acpterm.BackgroundEvent); ok {
+			n.say(name(moved.TerminalID) + " moved to the background: the agent need not wait for it")
+		}
 	}
 }

@@ -381,3 +381,83 @@ func TestAUsersStopIsTold(t *testing.T) {
 	require.Equal(t, hosttest.EndedBy(acpterm.EndedByUser), status.Meta)
 	require.Equal(t, hosttest.KilledBy(), *status.Signal)
 }
+
+// MoveToBackground answers the pending waits of agents, and no other calls. Later waits are answered at the exit.
+func TestMovedToTheBackground(t *testing.T) {
+	hook, events := hosttest.Record()
+	m := hosttest.NewManager(t, nil, hook)
+	p := hosttest.ConnectPeer(t, m, nil)
+	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+	wait := func(id string) {
+		p.Write(hosttest.Request(id, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
+		p.Works() // it has been read
+	}
+	read := func() (status acpterm.TerminalExitStatus) {
+		require.NoError(t, json.Unmarshal(p.Read().Result, &status))
+		return status
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := term.Wait(t.Context())
+		ended <- err
+	}()
+	require.False(t, term.Info().Backgrounded)
+	for range 2 {
+		moved := term.Backgrounded()
+		wait(`1`)
+		wait(`2`)
+		require.True(t, term.MoveToBackground())
+		<-moved
+		for range 2 {
+			status := read()
+			require.True(t, agent.Backgrounded(status))
+			require.Nil(t, status.ExitCode)
+			require.Nil(t, status.Signal)
+		}
+	}
+	require.True(t, term.Info().Backgrounded)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	wait(`3`)
+	p.Write(hosttest.Cancel(`3`))
+	require.EqualValues(t, -32800, p.Read().Error.Code)
+	wait(`4`)
+	require.NoError(t, term.Kill(t.Context()))
+	status := read()
+	require.False(t, agent.Backgrounded(status))
+	require.Equal(t, hosttest.KilledBy(), *status.Signal)
+	require.NoError(t, <-ended)
+	require.False(t, term.MoveToBackground(), "it has ended")
+	require.NoError(t, m.Close())
+	moves := 0
+	for len(events) > 0 {
+		if _, ok := (<-events).(*acpterm.BackgroundEvent); ok {
+			moves++
+		}
+	}
+	require.Equal(t, 2, moves)
+}
+
+// Waits, moves and the exit at the same moment: each wait gets one answer.
+func TestMovesDuringTheExit(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	p := hosttest.ConnectPeer(t, m, nil)
+	for range longtest.Times(10, 200) {
+		term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+		const waits = 20
+		go p.WriteAll(waits, func(i int) string {
+			return hosttest.Request(fmt.Sprint(i), acpterm.MethodWaitForExit, hosttest.Of(term.ID()))
+		})
+		killed := make(chan error)
+		go func() { killed <- term.Kill(t.Context()) }()
+		for term.MoveToBackground() {
+		}
+		answered := make(map[string]bool)
+		for range waits {
+			r := p.Read()
+			require.Nil(t, r.Error)
+			answered[string(r.ID)] = true
+		}
+		require.Len(t, answered, waits)
+		require.NoError(t, <-killed)
+	}
+}

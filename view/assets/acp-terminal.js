@@ -163,6 +163,7 @@ class AcpTerminal extends HTMLElement {
     stopped.signal.addEventListener('abort', () => resized.disconnect())
     on(dark, 'change', () => this.#showTheme())
     on(p.stop, 'click', () => this.stop())
+    on(p.background, 'click', () => this.#header.moveToBackground())
     on(p.full, 'click', () => {
       if (document.fullscreenElement === this) document.exitFullscreen()
       else this.requestFullscreen().catch(() => this.#say('The browser does not allow the full screen'))

@@ -74,6 +74,8 @@ export class Copying {
       item.hidden = same.hidden
       if (item.hasAttribute('aria-checked')) item.setAttribute('aria-checked', same.getAttribute('aria-pressed'))
     }
+    const row = this.#host.row()
+    p.background.hidden = !row?.canStop || !!row.ended || !!row.agent
     const folds = this.#host.folds()
     p.foldAll.hidden = !folds?.any || !!this.#reading.shown
     p.foldAll.textContent = folds?.mostlyFolded ? 'Unfold groups' : 'Fold groups'

@@ -7,7 +7,7 @@ export class Header {
   #parts
   #host
   #clockOffset = 0 // the server's clock minus the browser's
-  #stopProblem = '' // the reason why the last stop request had no effect
+  #problem = '' // why the last request had no effect
 
   constructor(parts, host) {
     this.#parts = parts
@@ -23,15 +23,20 @@ export class Header {
   set now(now) { this.#clockOffset = now - Date.now() }
 
   // stop asks the command to end. A second call before its end kills it.
-  async stop() {
+  stop() { return this.#change('stop', 'Not stopped') }
+
+  // moveToBackground makes an agent that waits for the command go on.
+  moveToBackground() { return this.#change('background', 'Not moved') }
+
+  async #change(what, failure) {
     const signal = this.#host.signal()
     let problem = 'the connection is lost'
     try {
-      const response = await fetch(`${this.#host.src()}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
+      const response = await fetch(`${this.#host.src()}/${what}`, { method: 'POST', headers: { 'Acp-Terminal': what } })
       problem = response.ok ? '' : (await response.text()).trim()
     } catch { /* no response */ }
     if (signal?.aborted || this.#host.stopped.aborted) return
-    this.#stopProblem = problem
+    this.#problem = problem && `${failure}: ${problem}`
     this.#showProblem()
   }
 
@@ -39,7 +44,7 @@ export class Header {
   clear() {
     const p = this.#parts
     if (p.box.getRootNode().activeElement === p.stop) p.copy.focus()
-    this.#stopProblem = ''
+    this.#problem = ''
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = p.whole.hidden = true
@@ -129,8 +134,8 @@ export class Header {
   }
 
   #showProblem() {
-    const reason = this.#host.row()?.stopError || this.#stopProblem
-    const text = reason ? `Not stopped: ${reason}` : ''
+    const reason = this.#host.row()?.stopError
+    const text = reason ? `Not stopped: ${reason}` : this.#problem
     if (this.#parts.problem.textContent !== text) this.#parts.problem.textContent = text
   }
 
@@ -142,6 +147,7 @@ export class Header {
     const ended = row.ended || this.now
     const numbers = [row.earlier && 'Earlier run', row.agent && runner(row), row.by && `by ${row.by}`, row.dir, row.source, row.session]
       .filter(Boolean)
+    if (row.background) numbers.push('in the background')
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))

@@ -28,13 +28,14 @@ export function build(root, onMenu) {
   p.foldAll = button('Fold groups', { class: 'fold-all' })
   p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
   p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
+  p.background = button('Move to background', { class: 'to-background', title: 'Let the agent go on while the command runs' })
   // These buttons are in the menu of a narrow pane.
   p.narrow = [[p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
     const item = button(text, { class: 'narrow', onclick: () => same.click() })
     if (same.hasAttribute('aria-pressed')) item.setAttribute('aria-checked', 'false')
     return [item, same]
   })
-  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times], onMenu)
+  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times, p.background], onMenu)
   p.cutText = element('span')
   p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
   p.later = button('Later', { class: 'later', title: 'Show the output after this' })

@@ -139,3 +139,23 @@ func testSigns(t *testing.T, b visitor) {
 	}
 	p.requireQuiet()
 }
+
+// A running command can be moved to the background if the page may stop it.
+func testBackground(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{AllowStop: true})
+	terminal := v.create(t, "serve")
+	moved := terminal.Backgrounded()
+	p := b.visit(t, v.url)
+	p.until(`part('.state').textContent === 'running' && visible(part('.stop'))`)
+	require.False(t, eval[bool](p, `part('.numbers').textContent.includes('in the background')`))
+	require.True(t, eval[bool](p, `(part('.copy').click(), visible(part('.to-background')))`))
+	eval[bool](p, `(part('.to-background').click(), true)`)
+	<-moved
+	p.until(`part('.numbers').textContent.includes('in the background')`)
+	require.NoError(t, terminal.Kill(t.Context()))
+	p.until(`part('.state').textContent.startsWith('killed')`)
+	require.False(t, eval[bool](p, `(part('.copy').click(), visible(part('.to-background')))`))
+	readOnly := b.visit(t, serve(t, v.Manager, nil).only(v.create(t, "serve")))
+	readOnly.until(`part('.state').textContent === 'running'`)
+	require.False(t, eval[bool](readOnly, `(part('.copy').click(), visible(part('.to-background')))`))
+}

@@ -104,5 +104,5 @@ func TestAlwaysIsNotOfferedWhereCommandsCanWrite(t *testing.T) {
 	s, messages := connectTo(t, user.options(), "-root", root)
 	require.True(t, user.asks(t, s, object{"command": "seq 3"}))
 	require.NotContains(t, user.form, "allow_always")
-	require.Contains(t, messages.String(), "where commands may write")
+	requireSays(t, messages, "where commands may write")
 }

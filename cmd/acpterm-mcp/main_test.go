@@ -68,6 +68,13 @@ func connectTo(t *testing.T, options *mcp.ClientOptions, arguments ...string) (*
 	return s, messages
 }
 
+// requireSays waits for a message on standard error, which may arrive after the response to a request.
+func requireSays(t *testing.T, messages *racetest.Buffer, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(messages.String(), text) }, time.Minute,
+		time.Millisecond, "%s", text)
+}
+
 type object = map[string]any
 
 func call(t *testing.T, s *mcp.ClientSession, tool string, arguments object) (text string, ok bool) {
@@ -100,7 +107,7 @@ func TestWithoutRulesTheUserDecides(t *testing.T) {
 	text, ok := runLine(t, s, "seq 3")
 	require.False(t, ok)
 	require.Contains(t, text, "does not support elicitation")
-	require.Contains(t, messages.String(), "acpterm-mcp: no rule allows a command")
+	requireSays(t, messages, "acpterm-mcp: no rule allows a command")
 
 	asked := 0
 	asking := &mcp.ClientOptions{
@@ -422,7 +429,7 @@ func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	s.Close()
 	_, messages := connectTo(t, nil, arguments...)
-	require.Contains(t, messages.String(), "that an earlier run left behind: trap")
+	requireSays(t, messages, "that an earlier run left behind: trap")
 	requireGone(t, dir)
 }
 

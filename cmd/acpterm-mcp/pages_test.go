@@ -22,6 +22,7 @@ import (
 // linkIn returns the address in the messages of a server.
 func linkIn(t *testing.T, messages *racetest.Buffer) string {
 	t.Helper()
+	requireSays(t, messages, "watch at http")
 	found := regexp.MustCompile(`watch at (http://\S+)`).FindAllStringSubmatch(messages.String(), -1)
 	require.Len(t, found, 1, messages)
 	return found[0][1]

@@ -24,7 +24,7 @@ func TestTheDefaultJournal(t *testing.T) {
 	s.Close()
 	killed.Wait()
 	_, messages := connectTo(t, nil, "-root", dir, "-others", "allow")
-	require.Contains(t, messages.String(), "that an earlier run left behind: trap")
+	requireSays(t, messages, "that an earlier run left behind: trap")
 	requireGone(t, dir)
 	require.NoError(t, syscall.Kill(pid, 0))
 	journals, err := filepath.Glob(filepath.Join(state, "acpterm", "journal-*"))
@@ -47,8 +47,8 @@ func TestTheDefaultJournalIsWhereCommandsCannotWrite(t *testing.T) {
 	s, messages = connectTo(t, nil, "-root", root, "-others", "allow")
 	_, ok = runLine(t, s, "true")
 	require.True(t, ok)
-	require.Contains(t, messages.String(), "no journal is kept")
-	require.Contains(t, messages.String(), "where commands may write")
+	requireSays(t, messages, "no journal is kept")
+	requireSays(t, messages, "where commands may write")
 	require.NoDirExists(t, filepath.Join(root, "state"))
 
 	s, messages = connectTo(t, nil, "-root", root, "-others", "allow", "-journal", "")
@@ -67,5 +67,5 @@ func TestABrokenDefaultJournalIsReported(t *testing.T) {
 	s, messages := connectTo(t, nil, "-root", t.TempDir(), "-others", "allow")
 	_, ok := runLine(t, s, "true")
 	require.True(t, ok)
-	require.Contains(t, messages.String(), "directory: not a file")
+	requireSays(t, messages, "directory: not a file")
 }

@@ -79,11 +79,12 @@ const (
 const staleAfter = time.Hour
 
 // Open opens the archive in a directory, and creates the directory if it does not exist. If options is nil, the
-// defaults apply. Open fails if other users may access the directory. Commands must not be able to write to it.
+// defaults apply. Open fails if other users may access the directory, or if it is in one of the roots, before or after
+// symbolic links are resolved: commands must not write to it.
 //
 // Files that cannot be read, such as those of a crash, are left out; see Skipped. Close must be called after the
 // managers are closed.
-func Open(dir string, options *Options) (*Archive, error) {
+func Open(dir string, options *Options, roots ...string) (*Archive, error) {
 	a := &Archive{run: rand.Text(), jobs: make(chan job, maxJobs), names: make(map[sessionKey]string)}
 	if options != nil {
 		a.options = *options
@@ -97,6 +98,9 @@ func Open(dir string, options *Options) (*Archive, error) {
 	o.MaxTerminals = cmp.Or(o.MaxTerminals, 1000)
 	var err error
 	if a.dir, err = filepath.Abs(dir); err == nil {
+		err = checkOutside(a.dir, roots)
+	}
+	if err == nil {
 		err = os.MkdirAll(a.dir, 0o700)
 	}
 	if err == nil {

@@ -282,6 +282,29 @@ func TestADirectoryThatOthersCanAccess(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestADirectoryInARoot(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	root := filepath.Join(dir, "root")
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "sub"), 0o700))
+	paths := []string{root, filepath.Join(root, "new"), filepath.Join(root, "sub", "new", "er")}
+	if runtime.GOOS != "windows" {
+		require.NoError(t, os.Symlink(filepath.Join(root, "sub"), filepath.Join(dir, "into")))
+		require.NoError(t, os.Symlink(dir, filepath.Join(root, "out")))
+		paths = append(paths, filepath.Join(dir, "into", "new"), filepath.Join(root, "out", "new"))
+	}
+	for _, path := range paths {
+		_, err := archive.Open(path, nil, dir+"/root/sub", root)
+		require.ErrorContains(t, err, "where commands may write", path)
+		require.NoFileExists(t, filepath.Join(root, "new"))
+	}
+	a, err := archive.Open(filepath.Join(dir, "new"), nil, root)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	_, err = archive.Open(filepath.Join(dir, "new"), nil, filepath.Join(dir, "missing"))
+	require.Error(t, err)
+}
+
 // Names of sessions are recorded with their terminals, and those of this run can be found.
 func TestNamesAndRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "archive")

@@ -110,9 +110,16 @@ func run(opts options) error {
 	if err != nil {
 		return err
 	}
-	m, err := acpterm.NewManager(managed)
+	kept, err := opts.openArchive(writableHere(opts, far))
 	if err != nil {
 		return errors.Join(err, finish())
+	}
+	m, err := acpterm.NewManager(managed)
+	if err != nil {
+		return errors.Join(err, closeArchive(kept), finish())
+	}
+	if kept != nil {
+		kept.Keep(m, "")
 	}
 	watchLeftovers(m, opts.timeout)
 	hurry := context.AfterFunc(ctx, func() {
@@ -120,9 +127,9 @@ func run(opts options) error {
 		m.Close()
 	})
 	defer hurry()
-	page, err := servePage(&opts, m)
+	page, err := servePage(&opts, m, kept)
 	if err != nil {
-		return errors.Join(err, m.Close(), finish())
+		return errors.Join(err, m.Close(), closeArchive(kept), finish())
 	}
 	defer page.close()
 	if !opts.rules.allows() {
@@ -134,7 +141,15 @@ func run(opts options) error {
 		Instructions: told, Denied: told,
 	})
 	err = server.Run(ctx, &mcp.StdioTransport{})
-	return errors.Join(err, m.Shutdown(context.Background()), finish())
+	return errors.Join(err, m.Shutdown(context.Background()), closeArchive(kept), finish())
+}
+
+// writableHere returns the directories of this machine where commands may write.
+func writableHere(opts options, far *farSide) []string {
+	if far != nil {
+		return nil
+	}
+	return slices.Concat(opts.roots, opts.writable)
 }
 
 // noPagers returns variables that turn pagers off. On a PTY, an allowed program may start a pager, and the model could
@@ -196,11 +211,7 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 		managed.Journal = kept
 	}
 	if opts.audit != "" {
-		var roots []string
-		if far == nil {
-			roots = slices.Concat(opts.roots, opts.writable)
-		}
-		log, err := audit.Open(opts.audit, roots...)
+		log, err := audit.Open(opts.audit, writableHere(opts, far)...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("-audit: %w", err)
 		}

@@ -37,8 +37,9 @@ type options struct {
 	loginEnv bool
 	shell    acpterm.Shell
 
-	audit, view string
-	journal     *string // a directory, "" for none, or nil for the default
+	audit, view, archive string
+
+	journal *string // a directory, "" for none, or nil for the default
 
 	runner  []string // the command line of a shell where commands run, or nil to run them here
 	helpers string
@@ -115,6 +116,8 @@ func (opts *options) flags() *flag.FlagSet {
 			opts.journal = &dir
 			return nil
 		})
+	flags.StringVar(&opts.archive, "archive", "",
+		"a `directory` outside the roots that keeps ended commands for the page of -view, up to 256 MiB and 30 days")
 	flags.StringVar(&opts.view, "view", "", "a local `address` for a live page, such as 127.0.0.1:0; its URL is on stderr")
 	flags.Func("runner", "run commands through a remote POSIX shell, started by a `command` such as 'ssh host'",
 		func(line string) (err error) {
@@ -205,7 +208,7 @@ func (opts *options) hasJournal() bool { return opts.journal != nil && *opts.jou
 
 // findPaths makes the paths on this machine absolute, except for the roots.
 func (opts *options) findPaths() (err error) {
-	paths := []*string{&opts.audit, &opts.helpers}
+	paths := []*string{&opts.audit, &opts.archive, &opts.helpers}
 	if opts.journal != nil {
 		paths = append(paths, opts.journal)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/archive"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -34,26 +35,27 @@ type page struct {
 }
 
 // servePage serves a page with a manager's terminals, and says where. The page may stop them: only the user who reads
-// standard error, or the list of pages, has the address. A fixed port is shared by all servers that name it.
-func servePage(opts *options, m *acpterm.Manager) (*page, error) {
+// standard error, or the list of pages, has the address. A fixed port is shared by all servers that name it. kept,
+// if set, has earlier commands.
+func servePage(opts *options, m *acpterm.Manager, kept *archive.Archive) (*page, error) {
 	if opts.view == "" {
 		return nil, nil
 	}
-	p, err := newPage(opts, m)
+	p, err := newPage(opts, m, kept)
 	if err != nil {
 		return nil, fmt.Errorf("-view: %w", err)
 	}
 	return p, nil
 }
 
-func newPage(opts *options, m *acpterm.Manager) (*page, error) {
+func newPage(opts *options, m *acpterm.Manager, kept *archive.Archive) (*page, error) {
 	list, err := opts.pages()
 	host, port, _ := net.SplitHostPort(opts.view)
 	shared := port != "0"
 	if err != nil && shared {
 		return nil, fmt.Errorf("a shared page needs a list of sessions: %w (port 0 needs none)", err)
 	}
-	settings := view.Options{AllowStop: true}
+	settings := view.Options{AllowStop: true, Archive: kept}
 	if shared {
 		settings.FrameAncestors = origins(opts.view)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/archive"
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/acpterm/acpterm/policy"
@@ -120,6 +121,7 @@ type guards struct {
 	asker  *asker
 	wrap   acpterm.Sandbox
 	audit  *audit.Log
+	kept   *archive.Archive
 }
 
 // newGuards fails if a requested guard cannot be set up: no command may run without it.
@@ -134,11 +136,19 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 		}
 		g.asker = newAsker(in, out, screen)
 	}
-	if opts.audit != "" {
-		writable := opts.roots
-		if opts.runner != nil {
-			writable = nil // these are remote directories
+	writable := opts.roots
+	if opts.runner != nil {
+		writable = nil // these are remote directories
+	}
+	if opts.archive != "" {
+		if g.kept, err = archive.Open(opts.archive, nil, writable...); err != nil {
+			return g, fmt.Errorf("-archive: %w", err)
 		}
+		for _, err := range g.kept.Skipped() {
+			screen.tell(err.Error())
+		}
+	}
+	if opts.audit != "" {
 		if g.audit, err = audit.Open(opts.audit, writable...); err != nil {
 			return g, fmt.Errorf("-audit: %w", err)
 		}
@@ -157,10 +167,16 @@ func (g guards) finish() error {
 	if g.asker != nil {
 		g.asker.finish()
 	}
-	if g.audit != nil {
-		if err := g.audit.Close(); err != nil {
-			return fmt.Errorf("-audit: %w", err)
+	var errs []error
+	if g.kept != nil {
+		if err := g.kept.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("-archive: %w", err))
 		}
 	}
-	return nil
+	if g.audit != nil {
+		if err := g.audit.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("-audit: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -137,8 +137,11 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 	}
 	manager.Observe(denials.sayDenial)
 	manager.Observe(denials.sayMoved(screen.name))
+	if guards.kept != nil {
+		guards.kept.Keep(manager, "")
+	}
 	session.manager = manager
-	if err := page.serve(manager, opts.pty, os.Stderr); err != nil {
+	if err := page.serve(manager, opts.pty, guards.kept, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
 	screen.setPage(page.url())

@@ -33,6 +33,7 @@ type options struct {
 	sandbox   bool
 	network   bool
 	view      string
+	archive   string
 	pty       bool
 	mcp       bool
 	shell     acpterm.Shell
@@ -139,6 +140,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.BoolVar(&opts.mcp, "mcp", false, "also offer terminals as MCP tools, for agents that do not use terminal/*")
 	flags.StringVar(&opts.view, "view", "",
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
+	flags.StringVar(&opts.archive, "archive", "",
+		"a `directory` outside the roots that keeps ended commands for the page, up to 256 MiB and 30 days")
 	flags.BoolVar(&opts.pty, "pty", false,
 		"run commands on a PTY; only on the page of -view can you type into them")
 	return flags

@@ -47,6 +47,30 @@ func TestView(t *testing.T) {
 	require.Error(t, err, "the page ends with the client")
 }
 
+// The page has the commands of earlier runs, whose output is in the archive.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	dir, project := filepath.Join(t.TempDir(), "archive"), t.TempDir()
+	c := startClient(t, exampleAgent(), "-archive", dir, "-cwd", project, "-prompt", line("print", "the first run"))
+	c.exit(0)
+	c = startClient(t, exampleAgent(), "-archive", dir, "-cwd", project, "-view", "127.0.0.1:0", "-prompt", line("exit", "3"))
+	url := c.stderr.await(t, `acpterm: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
+	awaitEvent(t, url, "the first run", `"earlier":true`)
+	response, err := http.Get(url + "search?text=first+RUN")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	found, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(found), `"text":"the first run"`)
+	c.stderr.await(t, `interrupt to end it\n`)
+	c.signal(os.Interrupt)
+	c.exit(0)
+
+	c = startClient(t, exampleAgent(), "-archive", filepath.Join(project, "archive"), "-cwd", project, "-prompt", "x")
+	c.exit(exitFailed)
+	require.Contains(t, c.stderr.String(), "where commands may write")
+}
+
 // The commands of tools run where -runner leads, too, and relative directories are there.
 func TestToolsWithRunner(t *testing.T) {
 	t.Parallel()

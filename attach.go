@@ -187,8 +187,22 @@ func (b *attached) Close() {
 	b.SetExit(proc.Exit{}, unseen)
 }
 
-func (b *attached) Gone() bool { return false }
-func (b *attached) Stop()      { b.output.Close() }
+// Gone reports whether the exit was reported. No more is known about the owner's processes.
+func (b *attached) Gone() (gone bool) {
+	if b.HasExited() {
+		b.OnExit(func(_ proc.Exit, err error) { gone = err == nil })
+	}
+	return gone
+}
+
+func (b *attached) Rest() func(context.Context) {
+	if b.Gone() {
+		return nil
+	}
+	return func(ctx context.Context) { <-ctx.Done() }
+}
+
+func (b *attached) Stop() { b.output.Close() }
 
 func (b *attached) releasing() {
 	if b.released != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // An Event describes something that happened to a command. It is passed to Options.Record and to the hooks added with
-// Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *ReleaseEvent, *InputEvent,
-// *ResizeEvent or *BackgroundEvent. The events for a command are sent in this order, except that a SurvivorsEvent may
-// precede the EndEvent, and the last three are sent at any time after the StartEvent.
+// Manager.Observe, and is a *DecisionEvent, *StartEvent, *EndEvent, *SurvivorsEvent, *GoneEvent, *ReleaseEvent,
+// *InputEvent, *ResizeEvent or *BackgroundEvent. The events for a command are sent in this order, except that a
+// SurvivorsEvent may precede the EndEvent, and the last three are sent at any time after the StartEvent.
 type Event interface{ subject() *Subject }
 
 func (s *Subject) subject() *Subject { return s }
@@ -97,6 +97,13 @@ type SurvivorsEvent struct {
 	Time      time.Time
 	Survivors []int
 	Err       error
+}
+
+// GoneEvent is sent when the last process of a command's tree has ended, if Terminal.Gone was called before a release
+// began. To get the event for each command, call Gone in a hook for the StartEvent.
+type GoneEvent struct {
+	Subject
+	Time time.Time
 }
 
 // ReleaseEvent is sent after a terminal has been released and its process tree has either exited or been abandoned. It

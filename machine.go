@@ -52,11 +52,14 @@ type located struct {
 }
 
 // backend is the process tree of a terminal and the source of its output. Its methods are safe for concurrent use,
-// except End.
+// except that only one call of End, Gone and Rest may run at a time.
 type backend interface {
 	life.Tree
 	// OnExit calls f once, when the command has exited, or with an error when its end cannot be seen.
 	OnExit(f func(proc.Exit, error))
+	// Rest is Gone for Terminal.Gone. It returns nil if it is certain that no process runs. Otherwise the caller calls
+	// await, which returns when it is time to look again, or ctx is done.
+	Rest() (await func(ctx context.Context))
 	// Drain calls done, which must not block, when the store has all bytes written before the call.
 	Drain(done func())
 	// Stop drains and ends the output.
@@ -120,6 +123,7 @@ type notStarted struct{ noProcess }
 
 func (notStarted) OnExit(func(proc.Exit, error))                      {}
 func (notStarted) Gone() bool                                         { return true }
+func (notStarted) Rest() func(context.Context)                        { return nil }
 func (notStarted) End(context.Context, syscall.Signal) ([]int, error) { return nil, nil }
 func (notStarted) Stop()                                              {}
 func (notStarted) Close()                                             {}

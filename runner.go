@@ -322,6 +322,22 @@ func (b *runnerBackend) Gone() bool {
 	return latch.IsClosed(b.process.Gone()) && b.process.Err() == nil
 }
 
+func (b *runnerBackend) Rest() func(context.Context) {
+	if b.Gone() {
+		return nil
+	}
+	gone := b.process.Gone()
+	if latch.IsClosed(gone) { // its state is unknown, and stays so
+		gone = nil
+	}
+	return func(ctx context.Context) {
+		select {
+		case <-gone:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // lostTree is the doubt about a tree whose state is not known any more.
 type lostTree struct{ error }
 

@@ -84,6 +84,7 @@ type Terminal struct {
 	started  latch.Latch // set at the end of StateStarting
 	ended    latch.Latch // set when the command has ended and its output can be read
 	finished latch.Latch // set when the EndEvent is queued, or an ending will queue it
+	gone     gone
 	release  release
 
 	mu        sync.Mutex
@@ -119,9 +120,16 @@ type end struct {
 	err    error // of Wait
 }
 
+type gone struct {
+	latch.Latch           // set when the tree is gone
+	asked       bool      // Terminal.Gone has been called; under Terminal.mu
+	reported    sync.Once // the GoneEvent
+}
+
 type release struct {
-	done latch.Latch
-	err  error // once done
+	begun latch.Latch // no look begins any more
+	done  latch.Latch
+	err   error // once done
 }
 
 // agentWait has the user's moves to the background, and the latches of pending waits, which are nil until needed.

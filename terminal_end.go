@@ -1,6 +1,7 @@
 package acpterm
 
-// The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step.
+// The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step;
+// and the end of the tree by itself.
 
 import (
 	"cmp"
@@ -80,10 +81,81 @@ func (t *Terminal) prepareRelease(after func(*Terminal)) (begin func()) {
 	}
 }
 
+// Gone returns a channel that's closed when the last process of the tree has ended, by itself or by a kill: not only
+// the command, but also all processes that it has started. If the Manager gives up the tree, because processes
+// survived the release or the connection to Options.Runner was lost, the channel is never closed; Released tells when.
+// The processes of an attached terminal are not known, so the channel is closed when its owner has reported the exit.
+//
+// The first call starts a goroutine that watches the tree after the exit; without it, nothing is watched. On Linux and
+// Windows, it waits for the exits of up to 16 processes at a time, and then looks for processes that they have started.
+// It looks every second instead on macOS and FreeBSD, and before Linux 5.3. Processes that no kill would find (see
+// Options.Cgroup) do not count, and neither do detached ones if Options.KeepDetached is set.
+func (t *Terminal) Gone() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.gone.asked && !t.release.begun.IsSet() {
+		t.busy.Go(t.watchTree)
+	}
+	t.gone.asked = true
+	return t.gone.Done()
+}
+
+// watchTree looks until the tree is gone. It ends when a release begins, whose ending tells as well.
+func (t *Terminal) watchTree() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer t.release.begun.OnSet(cancel)()
+	select {
+	case <-t.finished.Done():
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil && !t.gone.IsSet() {
+		var rest func(context.Context)
+		e, begun := t.prepareLook(func(b backend) bool {
+			rest = b.Rest()
+			return rest == nil
+		})
+		if begun {
+			t.runEnding(e)
+		}
+		select {
+		case <-e.done.Done(): // a kill's, perhaps
+		case <-ctx.Done():
+		}
+		if rest != nil {
+			rest(ctx)
+		}
+	}
+	if ctx.Err() == nil { // otherwise the release reports it
+		t.reportGone()
+	}
+}
+
+// prepareLook is prepareEnd for a look whether the tree is gone. It returns the last ending if that may still tell.
+func (t *Terminal) prepareLook(isGone func(backend) bool) (e *ending, begun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last := t.ending; last != nil && (t.release.begun.IsSet() || !last.done.IsSet() || last.err == nil) {
+		return last, false
+	}
+	t.ending = &ending{by: EndedByItself, isGone: isGone}
+	return t.ending, true
+}
+
+// reportGone emits the GoneEvent, once, if Gone was called. The EndEvent has been emitted.
+func (t *Terminal) reportGone() {
+	t.mu.Lock()
+	asked := t.gone.asked
+	t.mu.Unlock()
+	if asked && t.gone.IsSet() {
+		t.gone.reported.Do(func() { t.events.emit(&GoneEvent{t.subject(), time.Now()}) })
+	}
+}
+
 // reportRelease emits the ReleaseEvent, unless the command was not started.
 func (t *Terminal) reportRelease() {
 	if t.State() != StateFailed && t.events.Observed() {
 		<-t.finished.Done() // the EndEvent comes first
+		t.reportGone()
 		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.release.err})
 	}
 }
@@ -116,12 +188,13 @@ func (t *Terminal) retire(e *ending) {
 
 // ending is a run through the escalation steps or, by EndedByItself, a look whether the tree is gone after the exit.
 type ending struct {
-	by     EndedBy     // if the command still runs at its beginning
-	look   *ending     // the earlier one by EndedByItself, or nil
-	forced latch.Latch // set to skip to SIGKILL
-	done   latch.Latch // set when the tree is gone, or given up
-	left   []int       // the processes that still run, once done
-	err    error       // once done
+	by     EndedBy            // if the command still runs at its beginning
+	isGone func(backend) bool // the look of one by EndedByItself
+	look   *ending            // the earlier one by EndedByItself, or nil
+	forced latch.Latch        // set to skip to SIGKILL
+	done   latch.Latch        // set when the tree is gone, or given up
+	left   []int              // the processes that still run, once done
+	err    error              // once done
 
 	// Under Terminal.mu.
 	finished   bool // like done, but set before the EndEvent
@@ -140,9 +213,12 @@ func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 
 // prepareEnd is beginEnd without the work. If begun is true, the caller calls runEnding.
 func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
+	if by == EndedByRelease {
+		t.release.begun.Set()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e = &ending{by: by}
+	e = &ending{by: by, isGone: backend.Gone}
 	switch last := t.ending; {
 	case last != nil && last.by == EndedByItself:
 		e.look = last
@@ -166,6 +242,9 @@ func (t *Terminal) runEnding(e *ending) {
 	if reports { // before waits for this ending return; telemetry of the command ends with the EndEvent
 		t.report(e.left)
 	}
+	if e.err == nil && (!t.Attached() || t.ExitStatus() != nil) { // a release gives up an attached command that runs
+		t.gone.Set()
+	}
 }
 
 // endTree ends the tree, unless it is gone.
@@ -180,7 +259,7 @@ func (t *Terminal) endTree(e *ending) error {
 	var doubt error
 	if e.by != EndedByItself {
 		e.left, doubt = life.End(b, &e.forced, t.escalation...)
-	} else if !b.Gone() {
+	} else if !e.isGone(b) {
 		return ErrSurvivors
 	}
 	if lost, ok := doubt.(lostTree); ok {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 )
 
@@ -166,6 +167,7 @@ func TestConnectionLostDuringAnEnd(t *testing.T) {
 				m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: stub}))
 				term, err := m.Create(t.Context(), hosttest.CommandRequest("x"), nil)
 				require.NoError(t, err)
+				gone := term.Gone()
 				ended := make(chan error, 1)
 				go func() { ended <- end(m, term) }()
 				synctest.Wait()
@@ -175,6 +177,7 @@ func TestConnectionLostDuringAnEnd(t *testing.T) {
 				require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 				require.Equal(t, acpterm.EndedByLostConnection, term.EndedBy())
 				m.Close()
+				require.False(t, latch.IsClosed(gone), "whether the tree is gone is not known")
 			})
 		})
 	}

@@ -48,13 +48,18 @@ func TestKeepDetached(t *testing.T) {
 			for i, end := range []func(*acpterm.Terminal) error{
 				func(term *acpterm.Terminal) error { return term.Kill(t.Context()) },
 				func(term *acpterm.Terminal) error { return m.Release(t.Context(), "s", term.ID()) },
+				func(term *acpterm.Terminal) error { return term.Kill(t.Context()) },
+				func(term *acpterm.Terminal) error { return m.Release(t.Context(), "s", term.ID()) },
 				func(*acpterm.Terminal) error { return m.Close() },
 			} {
 				line := c.line
-				if i == 1 {
+				if i%2 == 1 {
 					line = strings.TrimSuffix(line, " wait")
 				}
 				term := hosttest.Create(t, m, shellRequest(line))
+				if i > 1 {
+					term.Gone() // what it finds is not ended because of that
+				}
 				hosttest.AwaitOutput(t, term, "\n")
 				pid := hosttest.Number(strings.TrimSpace(term.Output().Output))
 				started := hosttest.StartTime(pid)

@@ -288,6 +288,21 @@ func (t *Tree) remains(members []procfs.Process, sig syscall.Signal) (left []int
 // Gone returns false: only End can tell.
 func (t *Tree) Gone() bool { return false }
 
+// Rest looks for the processes of the tree. It returns nil if two looks find none: reading the process table is not
+// atomic. Otherwise the caller calls await, once, and then looks again. await returns after a second, or when ctx is
+// done. With Spec.KeepDetached, Rest makes no process a member for later: it may detach itself.
+func (t *Tree) Rest() (await func(ctx context.Context)) {
+	if t.keeps {
+		defer clear(t.escaped)
+	}
+	for range 2 {
+		if members, err := t.members(); err != nil || len(members) > 0 || !t.HasExited() {
+			return func(ctx context.Context) { t.pause(ctx, time.Second) }
+		}
+	}
+	return nil
+}
+
 // endGroup implements End if the process table cannot be read. It signals the group, waits for the leader's exit, and
 // then kills the rest of the group, whose ID the zombie still holds. Its doubt says that other members may run.
 func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal, err error) (left []int, doubt error) {

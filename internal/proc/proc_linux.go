@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,8 +18,8 @@ import (
 )
 
 // Tree is a started command with all its descendants: the leader, its session, and the processes that left that
-// session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End or Gone, and
-// that only Close may be called after Close.
+// session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End, Gone or
+// Rest, and that only Close may be called after Close.
 type Tree struct {
 	common
 	sup       *Supervisor
@@ -35,6 +36,7 @@ type Tree struct {
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
 	closely bool                        // scan closely: another program's process has the output open
+	rest    time.Duration               // the last pause of Rest, which alone uses it
 	trace   *trace                      // of the current call, or nil
 
 	mu     sync.Mutex // held during system calls that do not block

@@ -22,4 +22,5 @@ func (*Supervisor) StartCmd(*exec.Cmd, Mark) (*Tree, error)      { return nil, e
 func (*Supervisor) Close()                                       {}
 func (*Tree) End(context.Context, syscall.Signal) ([]int, error) { return nil, nil }
 func (*Tree) Gone() bool                                         { return false }
+func (*Tree) Rest() func(context.Context)                        { return nil }
 func (*Tree) Close()                                             {}

@@ -47,7 +47,7 @@ func (s *Supervisor) Close() { s.busy.Wait() }
 const killedCode = 0xE0000009
 
 // Tree is a started command with all its descendants. Its methods are safe for concurrent use, except that only one
-// goroutine at a time may call End, and that only Close may be called after Close.
+// goroutine at a time may call End or Rest, and that only Close may be called after Close.
 type Tree struct {
 	common
 	process windows.Handle // the leader; see unuse

@@ -5,6 +5,7 @@ package procfs
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,6 +44,36 @@ func (h Handle) Exited() bool {
 }
 
 func (h Handle) Close() { unix.Close(h.dir) }
+
+// WatchExit prepares to wait until the process, whose number is pid, has exited. The caller calls await once. It blocks
+// no thread, and returns false if ctx is done first. WatchExit fails before Linux 5.3.
+func (h Handle) WatchExit(pid int) (await func(ctx context.Context) (exited bool), err error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("pidfd_open", err)
+	}
+	// If the Handle's process still exists, it has had the number all the time.
+	err = unix.PidfdSendSignal(h.dir, 0, nil, 0)
+	if err == nil || err == unix.EPERM {
+		err = unix.SetNonblock(fd, true) // for Go's poller
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	exit := os.NewFile(uintptr(fd), "exit")
+	return func(ctx context.Context) (exited bool) {
+		defer exit.Close()
+		defer context.AfterFunc(ctx, func() { exit.SetReadDeadline(time.Unix(1, 0)) })()
+		if raw, err := exit.SyscallConn(); err == nil {
+			raw.Read(func(fd uintptr) bool {
+				exited = Handle{int(fd)}.Exited()
+				return exited
+			})
+		}
+		return exited
+	}, nil
+}
 
 // Signal sends a signal to the process, followed by SIGCONT, so that a stopped process also receives the signal.
 // SIGKILL kills a stopped process without SIGCONT.

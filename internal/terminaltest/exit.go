@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
@@ -33,6 +35,7 @@ func exitTests() []test {
 		{"WhichTimeoutApplies", TestWhichTimeoutApplies},
 		{"TimeoutAgainstANaturalExit", TestTimeoutAgainstANaturalExit},
 		{"ReleaseLeavesTheHolderReading", TestReleaseLeavesTheHolderReading},
+		{"GoneWaitsForSilentChildrenAndTheirs", TestGoneWaitsForSilentChildrenAndTheirs},
 	}
 }
 
@@ -302,4 +305,33 @@ func TestReleaseLeavesTheHolderReading(t *testing.T, p Place) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()), "a second time")
 	require.ErrorIs(t, m.Release(t.Context(), "other", term.ID()), acpterm.ErrTerminalNotFound)
 	require.ErrorIs(t, m.Release(t.Context(), "s", "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"), acpterm.ErrTerminalNotFound)
+}
+
+// The wait for the command and Follow end before the tree is gone: no process that is left has the output open.
+func TestGoneWaitsForSilentChildrenAndTheirs(t *testing.T, p Place) {
+	m := p.NewManager(t, nil)
+	dir := p.TempDir(t)
+	var names []string
+	for i := range 3 {
+		names = append(names, filepath.Join(dir, fmt.Sprint(i)))
+	}
+	term := Create(t, m, p.Child("leave-behind", names...))
+	gone := term.Gone()
+	require.True(t, AwaitExit(t, term).Success())
+	for range term.Follow(t.Context(), 0) {
+	}
+	for _, name := range names {
+		require.False(t, latch.IsClosed(gone))
+		require.NoError(t, p.writeFile(name, nil, 0o600))
+	}
+	<-gone
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+
+	term = Finish(t, m, p.Child("exit", "3"))
+	<-term.Gone() // called after the exit
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	<-term.Gone()
+	term = Create(t, m, p.Child("sleep"))
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	<-term.Gone() // called after the release
 }

@@ -171,7 +171,15 @@ func portable() map[string]func(args []string) {
 		},
 		// stubborn-holder: like holder, with a child that ignores SIGTERM.
 		"stubborn-holder": func([]string) { fmt.Printf("%d\n", StartSilent("stubborn-silently")) },
-		"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },
+		// leave-behind FILE...: starts wait-for without any output, and exits.
+		"leave-behind": func(files []string) { startWithoutOutput("wait-for", files...) },
+		// wait-for FILE...: waits for the first file, leaves the others behind, and exits.
+		"wait-for": func(files []string) {
+			if AwaitFile(files[0]); len(files) > 1 {
+				startWithoutOutput("wait-for", files[1:]...)
+			}
+		},
+		"sleep-silently": func([]string) { time.Sleep(5 * time.Minute) },
 		"stubborn-silently": func([]string) {
 			ignoreTermination()
 			os.Stdin.Close()
@@ -204,6 +212,16 @@ func StartSilent(name string) int {
 		io.ReadAll(r)
 	}
 	return process.Pid
+}
+
+func startWithoutOutput(name string, args ...string) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err == nil {
+		_, err = os.StartProcess(Program(), Args(name, args...), &os.ProcAttr{Files: []*os.File{null, null, null}})
+	}
+	if err != nil {
+		panic(err)
+	}
 }
 
 // Args returns the command line that makes this program a child.

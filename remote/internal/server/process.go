@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/latch"
@@ -164,9 +163,11 @@ func (p *process) endTree() {
 	defer p.closed.Set()
 	defer p.tree.Close()
 	defer p.interrupt() // frees the last context
+	watching, unwatch := context.WithCancel(p.server.ctx)
+	defer unwatch()
 	exited := p.exited.Done()
-	var again <-chan time.Time // after the exit: other processes may make a check of the tree uncertain
-	for pause := time.Millisecond; ; {
+	var changed chan struct{} // after the exit: closed when it is time to look for the rest of the tree
+	for {
 		select {
 		case <-p.server.ctx.Done():
 			life.End(p.tree, nil, life.Step{Signal: syscall.SIGTERM, Wait: p.server.grace})
@@ -174,26 +175,31 @@ func (p *process) endTree() {
 		case <-p.wake:
 		case <-exited:
 			exited = nil
-		case <-again:
+		case <-changed:
+			changed = nil
 		}
-		if p.sendSignals() || p.tree.Gone() {
+		gone := p.sendSignals()
+		if !gone && p.closing.IsSet() {
+			return
+		}
+		if !gone && exited == nil && changed == nil {
+			rest := p.tree.Rest()
+			if gone = rest == nil; !gone {
+				looked := make(chan struct{})
+				changed = looked
+				p.server.busy.Go(func() {
+					defer close(looked)
+					rest(watching)
+				})
+			}
+		}
+		if gone {
 			<-p.exited.Done() // the command is gone, so this will happen soon
 			p.gone.Set()
 			return
 		}
-		if p.closing.IsSet() {
-			return
-		}
-		if again = nil; exited == nil && pause < maxPause {
-			again = time.After(pause)
-			pause *= 2
-		}
 	}
 }
-
-// maxPause is the longest pause between two checks of the remaining tree after a command's exit. After that, only a
-// signal leads to another check.
-const maxPause = time.Second
 
 // sendSignals sends the pending signals to the tree, and then waits until the tree is gone, another signal arrives, or
 // the process is closed. It reports whether the tree is gone.

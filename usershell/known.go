@@ -48,7 +48,8 @@ const gitBash = "git-bash"
 // KnownShell returns the shell with the given name, as used in an editor's settings. The name must be sh, dash, bash,
 // bash-login, zsh, zsh-login, fish or pwsh (PowerShell 7) or, on Windows only, powershell (Windows PowerShell), cmd,
 // wsl (bash in the default distribution) or git-bash. The bash.exe of git-bash is looked up when KnownShell is called,
-// relative to the git.exe found in this process's PATH. All other shells are looked up each time a terminal is created.
+// relative to the git.exe found in this process's PATH, or else in that of the registry. All other shells are looked up
+// each time a terminal is created.
 // If the name is unknown or the shell does not exist on this system, KnownShell returns an *acpterm.Error of kind
 // acpterm.ErrInternal.
 func KnownShell(name string) (acpterm.Shell, error) {
@@ -56,6 +57,9 @@ func KnownShell(name string) (acpterm.Shell, error) {
 	switch {
 	case name == gitBash:
 		program, err := findGitBash(os.Environ())
+		if err != nil {
+			program, err = findGitBash(registryEnv())
+		}
 		if err != nil {
 			return acpterm.Shell{}, unknown("there is no bash.exe of a Git for Windows in PATH", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows/registry"
 
 	"github.com/acpterm/acpterm/usershell"
 )
@@ -32,4 +33,14 @@ func TestGitBash(t *testing.T) {
 		require.NoError(t, err, entry)
 		require.Equal(t, filepath.Join(dir, want), got.Program)
 	}
+	// A program that was started before the installation finds git by the registry.
+	t.Setenv("PATH", filepath.Join(dir, "None"))
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, "Environment", registry.SET_VALUE)
+	require.NoError(t, err)
+	defer key.Close()
+	require.NoError(t, key.SetStringValue("PATH", filepath.Join(dir, `Git\cmd`)))
+	defer key.DeleteValue("PATH")
+	got, err := usershell.KnownShell("git-bash")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, `Git\bin\bash.exe`), got.Program)
 }

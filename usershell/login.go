@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -50,8 +51,10 @@ type LoginEnv struct {
 // running, provided that they have their own session and do not hold the shell's output open.
 //
 // The result does not include PWD, OLDPWD, SHLVL or _, and its TERM is taken from LoginOptions.Env. Since Windows does
-// not have a login shell, the result on Windows is LoginOptions.Env overlaid with the environment that the system would
-// give to programs in a new logon session.
+// not have a login shell, the result on Windows is LoginOptions.Env overlaid with the environment in the registry,
+// which the system would give to programs in a new logon session. PATH also keeps the other directories of
+// LoginOptions.Env, at its end. Thus a program started from the desktop finds programs installed after the user logged
+// on.
 //
 // Any error is of type *LoginError. When Timeout expires or ctx is done, LoginEnvironment returns as soon as the
 // running processes have exited. However, if the shell's file has still not been read at that point, perhaps because
@@ -73,6 +76,15 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 		return nil, l.failed(err)
 	}
 	return l, nil
+}
+
+// registryEnv returns this process's environment with the variables of the registry on Windows, and nil elsewhere.
+func registryEnv() []string {
+	if runtime.GOOS != "windows" {
+		return nil
+	}
+	env, _ := loginshell.Read(context.Background(), loginshell.Spec{Env: os.Environ()})
+	return env
 }
 
 // Env returns the environment in the form expected by acpterm.CommandOptions.Env. Each name appears only once. Note

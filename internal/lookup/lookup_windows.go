@@ -181,7 +181,7 @@ func cmdExe() (string, error) {
 
 // CommandLine returns the program to start and its command line, for a program with its arguments. The last argument is
 // a shell line, or shellLine is empty. The line is empty if it should be built from the arguments by the rules that
-// most programs parse it with. Its error is a *FieldError or the system's.
+// most programs parse it with. PowerShell is told to write UTF-8. Its error is a *FieldError or the system's.
 func CommandLine(path string, args []string, shellLine string) (program, line string, err error) {
 	switch {
 	case isCmd(path) && shellLine != "" && len(args) > 1 && args[len(args)-1] == shellLine:
@@ -189,7 +189,10 @@ func CommandLine(path string, args []string, shellLine string) (program, line st
 	case isBatch(path):
 		return batchLine(path, args)
 	}
-	return path, "", nil
+	if is, ofWindows := isPowerShell(path); is {
+		line = powerShellLine(args, ofWindows)
+	}
+	return path, line, nil
 }
 
 // isBatch reports whether CreateProcess would hand the file to cmd.exe. The path must come from Executable.

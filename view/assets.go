@@ -108,7 +108,10 @@ func loadAsset(path string) asset {
 		panic(err) // embedded
 	}
 	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is valid
+	}
 	z.Write(plain) // cannot fail, writes to memory
 	z.Close()
 	return asset{plain, zipped.Bytes()}

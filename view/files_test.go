@@ -189,3 +189,15 @@ func TestFirstEventsStayText(t *testing.T) {
 		require.NotContains(t, body, token)
 	}
 }
+
+// A download has the bytes as written, and a name.
+func TestDownload(t *testing.T) {
+	v := newViewer(t, acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"npm": acptermtest.Print("\x1b[31mred\xff\r\n", 0)}}), view.Options{})
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "npm", Args: []string{"run", "../\"é\nbuild"}}, nil)
+	require.NoError(t, err)
+	<-terminal.Done()
+	response := v.request("GET", "terminals/"+keyOf(terminal)+"/download", nil)
+	require.Equal(t, "\x1b[31mred\xff\r\n", string(must(io.ReadAll(response.Body))))
+	require.Regexp(t, `^attachment; filename="npm-run-\.\.-build-\d{8}-\d{6}\.log"$`, response.Header.Get("Content-Disposition"))
+	require.Equal(t, http.StatusNotFound, v.request("GET", "terminals/none/download", nil).StatusCode)
+}

@@ -70,6 +70,8 @@ type row struct {
 	Background bool `json:"background,omitempty"`
 	CanStop    bool `json:"canStop"`
 	Stopping   bool `json:"stopping"`
+	// Editor is the address that opens a file in the user's editor, "command" if a request does, or "".
+	Editor string `json:"editor,omitempty"`
 	// StopError is the reason why the last stop failed, or why processes may still run after it.
 	StopError string `json:"stopError,omitempty"`
 }
@@ -151,6 +153,7 @@ func (e *entry) makeRow(may permissions) row {
 		r.Status = "" // only says that the end was not seen
 	}
 	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
+	r.Editor = may.editor
 	r.CanStop = may.stop && e.canStop(info)
 	r.StopError = e.left.doubt
 	if info.Ended.IsZero() {

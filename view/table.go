@@ -79,11 +79,14 @@ type table struct {
 }
 
 // permissions are the view's options that let pages change something.
-type permissions struct{ stop, input bool }
+type permissions struct {
+	stop, input bool
+	editor      string // see editor.shown
+}
 
-func newTable(ctx context.Context, o Options) *table {
+func newTable(ctx context.Context, o Options, e editor) *table {
 	return &table{
-		only: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
+		only: o.Session, may: permissions{o.AllowStop, o.Input, e.shown()},
 		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes, archive: o.Archive, ctx: ctx,
 		entries: make(map[string]*entry), names: make(map[session]string), changed: make(chan struct{}),
 	}

@@ -3,12 +3,15 @@ package view
 // A terminal's retained output as a page of plain text.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
@@ -44,6 +47,38 @@ func (v *View) serveText(textOf func(acpterm.Chunk) string) http.HandlerFunc {
 		}
 	}
 }
+
+// serveDownload sends the bytes of the output so far, as the command has written them, as a file.
+func (v *View) serveDownload(w http.ResponseWriter, r *http.Request) {
+	e, terminal := v.find(r)
+	if e == nil || terminal == nil {
+		http.NotFound(w, r)
+		return
+	}
+	row, _, _, _ := v.table.rowOf(e)
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(row)+`"`)
+	out := &deadlined{w, http.NewResponseController(w)}
+	ctx, cancel := v.streamContext(r)
+	defer cancel()
+	for chunk := range soFar(ctx, terminal, 0) {
+		if _, err := io.WriteString(out, chunk.Raw); err != nil {
+			return
+		}
+	}
+}
+
+// fileName returns the name of a file for a command's output: its words, and when it began.
+func fileName(r row) string {
+	words := strings.FieldsFunc(prefix(r.Command, maxFileName), func(c rune) bool {
+		return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-", c)
+	})
+	name := strings.Trim(strings.Join(words, "-"), ".-")
+	return cmp.Or(name, "output") + time.UnixMilli(r.Started).Format("-20060102-150405") + ".log"
+}
+
+// maxFileName limits the bytes of a command in the name of a file.
+const maxFileName = 40
 
 // soFar returns an iterator over the output after an offset that exists already. The last character may be unfinished;
 // it is left out if the rest does not come soon.

@@ -81,6 +81,13 @@ type Options struct {
 	// fill the pane, until another page does.
 	Input bool
 
+	// Editor opens files that the output names with a line, such as "cart.go:7:2: undefined: x": with an address that the
+	// browser opens, such as "vscode://file{file}:{line}:{column}", or with a command on this machine, such as
+	// "code -g {file}:{line}", which is split at spaces and runs without a shell. {file} is the absolute path. A name
+	// without one is resolved from the command's directory. Any page with the token can then run this command for existing
+	// files. If Editor is empty, names are text. New returns an error if it has no {file}.
+	Editor string
+
 	// Token is the secret part of the page's path. It must consist of at least 16 letters, digits, '-' and '_';
 	// otherwise, New returns an error. If Token is empty, a random token of 130 bits is generated.
 	Token string
@@ -156,6 +163,7 @@ type View struct {
 	cancel  context.CancelFunc
 	first   *Source
 	typed   inputs
+	editor  editor
 	version string                  // of the bundle
 	assets  map[string]func() asset // by file
 
@@ -176,8 +184,8 @@ type View struct {
 // should be limited as well, since they could otherwise use up the file descriptors that commands need.
 //
 // If an option is invalid, New returns an error that names the option.
-func New(m *acpterm.Manager, options *Options) (*View, error) {
-	v := new(View)
+func New(m *acpterm.Manager, options *Options) (v *View, err error) {
+	v = new(View)
 	if options != nil {
 		v.options = *options
 	}
@@ -209,7 +217,10 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.search = make(chan struct{}, 1)
 	v.ctx, v.cancel = context.WithCancel(context.Background())
-	v.table = newTable(v.ctx, v.options)
+	if v.editor, err = newEditor(v.options.Editor); err != nil {
+		return nil, err
+	}
+	v.table = newTable(v.ctx, v.options, v.editor)
 	v.version, v.assets = bundleVersion(), loadAssets()
 	v.mux = v.routes()
 	v.table.addArchived(v)
@@ -303,11 +314,13 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("GET /terminals/{key}/text", v.serveText(asWritten))
 	mux.HandleFunc("GET /terminals/{key}/text/valid", v.serveText(asValid))
+	mux.HandleFunc("GET /terminals/{key}/download", v.serveDownload)
 	mux.HandleFunc("GET /terminals/{key}/times", v.serveTimes)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/background", v.serveBackground)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	mux.HandleFunc("POST /terminals/{key}/size", v.serveSize)
+	mux.HandleFunc("POST /terminals/{key}/edit", v.serveEdit)
 	return mux
 }
 

@@ -37,7 +37,7 @@ type options struct {
 	loginEnv bool
 	shell    acpterm.Shell
 
-	audit, view, archive string
+	audit, view, archive, editor string
 
 	journal *string // a directory, "" for none, or nil for the default
 
@@ -119,6 +119,9 @@ func (opts *options) flags() *flag.FlagSet {
 	flags.StringVar(&opts.archive, "archive", "",
 		"a `directory` outside the roots that keeps ended commands for the page of -view, up to 256 MiB and 30 days")
 	flags.StringVar(&opts.view, "view", "", "a local `address` for a live page, such as 127.0.0.1:0; its URL is on stderr")
+	flags.StringVar(&opts.editor, "editor", "",
+		"open files that the page links, by a `command` such as 'code -g {file}:{line}' or an address such as\n"+
+			"vscode://file{file}:{line}")
 	flags.Func("runner", "run commands through a remote POSIX shell, started by a `command` such as 'ssh host'",
 		func(line string) (err error) {
 			opts.runner, err = remote.Split(line)

@@ -55,7 +55,7 @@ func newPage(opts *options, m *acpterm.Manager, kept *archive.Archive) (*page, e
 	if err != nil && shared {
 		return nil, fmt.Errorf("a shared page needs a list of sessions: %w (port 0 needs none)", err)
 	}
-	settings := view.Options{AllowStop: true, Archive: kept}
+	settings := view.Options{AllowStop: true, Archive: kept, Editor: opts.editor}
 	if shared {
 		settings.FrameAncestors = origins(opts.view)
 	}

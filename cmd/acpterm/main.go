@@ -35,6 +35,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/mcpserver"
 	"github.com/acpterm/acpterm/policy"
+	"github.com/acpterm/acpterm/view"
 )
 
 func main() {
@@ -141,7 +142,7 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 		guards.kept.Keep(manager, "")
 	}
 	session.manager = manager
-	if err := page.serve(manager, opts.pty, guards.kept, os.Stderr); err != nil {
+	if err := page.serve(manager, view.Options{Input: opts.pty, Archive: guards.kept, Editor: opts.editor}, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
 	screen.setPage(page.url())

@@ -34,6 +34,7 @@ type options struct {
 	network   bool
 	view      string
 	archive   string
+	editor    string
 	pty       bool
 	mcp       bool
 	shell     acpterm.Shell
@@ -142,6 +143,9 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
 	flags.StringVar(&opts.archive, "archive", "",
 		"a `directory` outside the roots that keeps ended commands for the page, up to 256 MiB and 30 days")
+	flags.StringVar(&opts.editor, "editor", "",
+		"open files that the page of -view links, by a `command` such as 'code -g {file}:{line}' or an address such as\n"+
+			"vscode://file{file}:{line}")
 	flags.BoolVar(&opts.pty, "pty", false,
 		"run commands on a PTY; only on the page of -view can you type into them")
 	return flags

@@ -10,7 +10,6 @@ import (
 	"net/http"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/archive"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -31,12 +30,13 @@ func listenForPage(address string) (*livePage, error) {
 }
 
 // serve shows a manager's terminals, and prints the address of the page. The page may stop them, and type into those
-// with a PTY if input is set: only the user who runs this program has the address. kept, if set, has earlier commands.
-func (p *livePage) serve(m *acpterm.Manager, input bool, kept *archive.Archive, tell io.Writer) (err error) {
+// with a PTY if options.Input is set: only the user who runs this program has the address.
+func (p *livePage) serve(m *acpterm.Manager, options view.Options, tell io.Writer) (err error) {
 	if p == nil {
 		return nil
 	}
-	if p.view, err = view.New(m, &view.Options{AllowStop: true, Input: input, Archive: kept}); err != nil {
+	options.AllowStop = true
+	if p.view, err = view.New(m, &options); err != nil {
 		return err
 	}
 	p.server = p.view.Server()

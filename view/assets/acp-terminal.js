@@ -21,13 +21,14 @@ import { follow } from './stream.js'
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 class AcpTerminal extends HTMLElement {
-  static observedAttributes = ['src', 'theme', 'line']
+  static observedAttributes = ['src', 'theme', 'line', 'time']
 
   row = null
   first = ''
   known = null
   #parts = null // the elements in the shadow root, while this element is in a page
   #stopped // aborts when it is removed from the page
+  #host // what the parts may use of the element
   #header
   #screen
   #reading
@@ -56,6 +57,7 @@ class AcpTerminal extends HTMLElement {
     this.#ready = this.#open()
     this.#connect()
     this.#showLine()
+    this.#showTime()
   }
 
   disconnectedCallback() {
@@ -73,8 +75,9 @@ class AcpTerminal extends HTMLElement {
     if (!this.isConnected || !this.#parts) return
     if (name === 'theme') this.#showTheme()
     else {
-      if (name !== 'line') this.#connect()
-      this.#showLine()
+      if (name === 'src') this.#connect()
+      if (name !== 'time') this.#showLine()
+      if (name !== 'line') this.#showTime()
     }
   }
 
@@ -82,6 +85,17 @@ class AcpTerminal extends HTMLElement {
   #showLine() {
     const { signal } = this.#connection
     this.#live.loaded.then(() => { if (!signal.aborted) this.#reading.showLine() })
+  }
+
+  // showTime links to the first line that was written at the time of the attribute or later, in seconds after the start.
+  async #showTime() {
+    const time = this.getAttribute('time'), { signal } = this.#connection
+    if (time === null) return
+    await this.#live.loaded
+    const { LineTimes } = signal.aborted || this.row?.pty ? {} : await this.#load(signal) ?? {}
+    const times = LineTimes && new LineTimes(this.#host, 0, 0)
+    if (await times?.ask() !== 'known' || signal.aborted || time !== this.getAttribute('time')) return
+    this.setAttribute('line', times.lineAt(Number(time) * 1000))
   }
 
   // name shows the name that a session has in the list. The stream of an ended command does not tell a later one.
@@ -123,13 +137,13 @@ class AcpTerminal extends HTMLElement {
 
   async later() { await this.#reading?.later() }
 
-  // open makes the parts. host is what they may use of the element.
+  // open makes the parts.
   async #open() {
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
     const stopped = this.#stopped = new AbortController()
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
     const p = this.#parts = build(root, () => this.#copying.onMenu())
-    const host = {
+    const host = this.#host = {
       on, stopped: stopped.signal, // until the element is removed
       row: () => this.row, src: () => this.getAttribute('src'), line: () => this.getAttribute('line'), dark: () => this.#dark,
       signal: () => this.#connection?.signal, // of the current connection
@@ -142,7 +156,13 @@ class AcpTerminal extends HTMLElement {
       },
       loaded: () => this.#live.loaded, complete: () => this.#live.complete, folds: () => this.#live.folds, errors: () => this.#live.errors, showErrors: () => this.#header.showErrors(), times: () => this.#live.times,
       shown: () => this.#reading.shown, rescan: () => this.#find.rescan(), reads: () => { this.#reading.reads = true }, keepSize: () => this.#input.keepSize(),
+      time: () => this.getAttribute('time'),
+      pickTime: seconds => {
+        this.setAttribute('time', seconds)
+        this.dispatchEvent(new CustomEvent('time', { detail: seconds }))
+      },
       pick: number => {
+        this.removeAttribute('time')
         if (number) this.setAttribute('line', number)
         else this.removeAttribute('line')
         this.dispatchEvent(new CustomEvent('line', { detail: number }))
@@ -217,6 +237,7 @@ class AcpTerminal extends HTMLElement {
     if (!this.hasAttribute('src')) return this.#screen.drop()
     const src = this.getAttribute('src')
     this.#parts.whole.href = `${src}/text`
+    this.#parts.download.href = `${src}/download`
     this.#input.connect(src, signal)
     const { first, known } = this
     this.first = ''

@@ -68,10 +68,11 @@ export class Copying {
     const p = this.#parts
     p.copyOutput.textContent = this.#screen.selected() ? 'Copy selection' : 'Copy output'
     p.copyOutput.setAttribute('aria-disabled', !this.#host.row()?.bytes)
-    p.copyLink.textContent = `Copy link to this ${this.#line ? 'line' : 'terminal'}`
-    p.times.hidden = this.#screen.kind === 'pty'
+    p.copyLink.textContent = `Copy link to this ${this.#host.time() ? 'time' : this.#line ? 'line' : 'terminal'}`
+    p.times.hidden = p.since.hidden = this.#screen.kind === 'pty'
     for (const [item, same] of p.narrow) {
       item.hidden = same.hidden
+      if (same === p.wrap) item.textContent = this.#screen.kind === 'pty' ? 'Fit to the width' : 'Wrap lines'
       if (item.hasAttribute('aria-checked')) item.setAttribute('aria-checked', same.getAttribute('aria-pressed'))
     }
     const row = this.#host.row()
@@ -87,7 +88,8 @@ export class Copying {
   // link returns the address of the terminal's own page, at the linked line.
   #link() {
     const line = this.#line
-    return new URL(this.#host.src() + (line ? `#L${line}` : ''), location.href).href
+    const time = this.#host.time()
+    return new URL(this.#host.src() + (time ? `#T${time}` : line ? `#L${line}` : ''), location.href).href
   }
 }
 

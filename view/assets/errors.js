@@ -1,5 +1,6 @@
 // The errors of a run: their number in the header, and a list above the output that leads to each of them.
 import { Collector } from './collector.js'
+import { edit } from './links.js'
 import { element } from './text.js'
 
 export class Errors {
@@ -22,7 +23,7 @@ export class Errors {
     on(parts.errorsPrevious, 'click', () => this.go(-1))
     on(parts.errorsClose, 'click', () => this.toggle(false))
     on(parts.errorList, 'click', event => {
-      const item = event.target.closest('button')
+      const item = event.target.closest('[data-at]')
       if (item) this.#show(Number(item.dataset.at))
     })
     on(parts.errors, 'keydown', event => { if (event.key === 'Escape') this.toggle(false) })
@@ -107,10 +108,12 @@ export class Errors {
   #draw() {
     const { all } = this.#collector
     for (; this.#drawn < all.length; this.#drawn++) {
-      const { line, text } = all[this.#drawn]
+      const { line, text, place } = all[this.#drawn]
       const button = element('button', { type: 'button' }, element('span', { textContent: `${line}` }), ' ', text)
       button.dataset.at = `${this.#drawn}`
-      this.#parts.errorList.append(element('li', {}, button))
+      const name = place && this.#host.row()?.editor && `Open ${place.file}:${place.line} in the editor`
+      const opens = name ? [element('button', { type: 'button', class: 'edit', textContent: '↗', ariaLabel: name, title: name, onclick: () => edit(place, this.#host) })] : []
+      this.#parts.errorList.append(element('li', {}, button, ...opens))
     }
     this.#mark()
   }

@@ -4,7 +4,9 @@
 const minColumns = 80
 const scrollbarWidth = 14
 
-// A PTY is scaled to its pane, between these font sizes. If it is still too large, the pane scrolls.
+// A PTY is scaled to its pane, between these font sizes, of which the first is for one that has to fit. If it is still too
+// large, the pane scrolls.
+const leastFontSize = 4
 const minFontSize = 9
 const maxFontSize = 15
 
@@ -14,7 +16,8 @@ export const isVisible = pane => pane.clientWidth > 0 && pane.clientHeight > 0
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
-// without one. wrap makes lines wrap in a pane that is narrower than a command expects. fit reports whether it is. font is
+// without one. wrap makes lines wrap in a pane that is narrower than a command expects, or a PTY fit into it. fit reports
+// whether it is. font is
 // the size of a PTY's text, which gets smaller until the PTY fits; 0 chooses the best one. reflow, if not null, lays the
 // lines out for other columns.
 export function fit(xterm, pane, size, wrap, font, reflow) {
@@ -34,14 +37,15 @@ export function fit(xterm, pane, size, wrap, font, reflow) {
   const { width, height } = cell(xterm)
   const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth - borderX) / (size.columns * width)
   const byHeight = fontSize() * (pane.offsetHeight - borderY) / (size.rows * height)
-  const best = Math.min(maxFontSize, byHeight, byWidth < minFontSize ? fontSize() : byWidth)
+  const least = wrap ? leastFontSize : minFontSize
+  const best = Math.min(maxFontSize, byHeight, byWidth < least ? fontSize() : byWidth)
   const wide = () => Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth
-  const tooLarge = () => byWidth >= minFontSize && wide() > pane.offsetWidth - borderX || size.rows * cell(xterm).height > pane.offsetHeight - borderY
-  font ||= Math.max(minFontSize, Math.floor(best))
+  const tooLarge = () => byWidth >= least && wide() > pane.offsetWidth - borderX || size.rows * cell(xterm).height > pane.offsetHeight - borderY
+  font ||= Math.max(least, Math.floor(best))
   xterm.options.fontSize = font
-  while (font > minFontSize && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
+  while (font > least && tooLarge()) xterm.options.fontSize = --font // the size of a character is rounded
   frame.style.width = `${wide()}px`
-  return false
+  return byWidth < minFontSize
 }
 
 // resize resizes a terminal without a PTY. If that wraps lines again and drops rows, xterm.js moves markers too far: by the

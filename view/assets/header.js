@@ -47,7 +47,7 @@ export class Header {
     this.#problem = ''
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem]) part.textContent = ''
     p.command.title = ''
-    p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = p.whole.hidden = true
+    p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = p.whole.hidden = p.download.hidden = true
     p.screen.classList.remove('unused')
     delete p.box.dataset.tone
   }
@@ -73,7 +73,7 @@ export class Header {
     p.message.classList.toggle('waiting', waits)
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
-    p.whole.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
+    p.whole.hidden = p.download.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
     this.showErrors()
     p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
     p.toEnd.title = row.ended ? 'Go to the end' : 'Go to the end and follow the output'

@@ -66,6 +66,13 @@ export class LineTimes {
     return true
   }
 
+  // lineAt returns the number of the first line written at a time or later, in milliseconds since the command's start. The
+  // first line has the number 1.
+  lineAt(time) {
+    const [lines] = this.#known[bisect(this.#known, ([, at]) => at >= time) - 1] ?? [0]
+    return Math.max(1, Math.min(lines + 1, this.#lines))
+  }
+
   // at returns when a line was written: after one time and by another, in milliseconds since the command's start. It
   // returns null if that is not known. whole says that the output ends where the last answer does.
   at(number, whole) {

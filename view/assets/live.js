@@ -1,10 +1,10 @@
 // The live output on its way to the screen.
 import { mayTell } from './firsterror.js'
+import { kept } from './kept.js'
 import { writePieces } from './lines.js'
-import { mayMark } from './marks.js'
+import { mayLink, mayMark } from './marks.js'
 import { bytes, kindOf } from './text.js'
 
-const mayLink = /https?:\/\//
 const slice = 4096 // characters for a PTY that xterm.js receives at once, so that it draws between them
 
 export class Live {
@@ -21,6 +21,7 @@ export class Live {
   #begun = '' // the end of an unfinished line
   #tinted = false // lines that tell of errors have colours
   #lines = 0 // whole lines
+  #asked = false // the times that the user wants were asked for
   #lost = false // some output was not seen
   #linked = false // addresses are underlined
   #loaded = Promise.withResolvers() // resolves when the screen has the output that existed at first
@@ -32,10 +33,14 @@ export class Live {
     this.#screen = screen
     this.#reading = reading
     this.#host = host
-    host.on(parts.times, 'click', async () => {
-      const later = await host.load(host.signal())
-      if (later) (this.times ??= new later.Times(parts, screen, reading, this, host)).toggle()
-    })
+    host.on(parts.times, 'click', () => this.#showTimes('clock'))
+    host.on(parts.since, 'click', () => this.#showTimes('since'))
+  }
+
+  // showTimes shows times of a kind, or hides those that are shown.
+  async #showTimes(kind) {
+    const later = await this.#host.load(this.#host.signal())
+    if (later) (this.times ??= new later.Times(this.#parts, this.#screen, this.#reading, this, this.#host)).choose(kind)
   }
 
   // loaded resolves when the screen has the output that existed at first.
@@ -46,6 +51,11 @@ export class Live {
 
   // expect says how many bytes of output exist.
   expect(size) {
+    const times = !this.times && !this.#asked && kept('acpTerminalTimes')
+    if (times && size && this.#screen.kind === 'pipe') {
+      this.#asked = true
+      this.#showTimes(times)
+    }
     this.#toLoad ||= size
     this.showLoading()
   }
@@ -116,7 +126,7 @@ export class Live {
     const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
     const again = this.#screen.lacksLines(text, this.#begun.length)
-    const linked = !this.#linked && mayLink.test(this.#begun + text)
+    const linked = !this.#linked && mayLink(this.#begun + text, this.#host.row())
     const collects = this.#screen.kind === 'pipe' && !this.errors && (told || mayTell.test(this.#begun + text))
     if (marked || told || wide || again || linked || collects) {
       const { Errors, Folds, tint, underline, Unicode11Addon, wrapLines } = await this.#host.load(signal) ?? {}
@@ -124,7 +134,7 @@ export class Live {
       if (marked && Folds) (this.folds ??= new Folds(this.#parts, this.#screen, this.#reading, this.#host)).begin(!this.#begun)
       if (collects && Errors) this.errors = new Errors(this.#parts, this.#host, this.#lines, this.#begun, this.#lost)
       if (again && wrapLines) this.#screen.addLines(wrapLines)
-      if (linked && underline) underline(this.#screen.xterm)
+      if (linked && underline) underline(this.#screen.xterm, this.#host)
       this.#linked ||= linked
       if (told && tint) tint(this.#screen.xterm, this.#host.dark)
       this.#tinted ||= told

@@ -7,6 +7,9 @@ const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end)
 // maxMark is how many characters a line with a mark has at most.
 export const maxMark = 1000
 
+// mayLink reports whether a text may have links: addresses, or places in files if the user has an editor.
+export function mayLink(text, row) { return /https?:\/\//.test(text) || !!row?.editor && /\.\w+(?:[:(]|", line )\[?\d/.test(text) }
+
 // mayMark reports whether a text may have marks.
 export function mayMark(text) {
   return anyMark.test(text) || isHeld(text.slice(text.lastIndexOf('\n') + 1))

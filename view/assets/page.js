@@ -1,5 +1,5 @@
 // The page shows the list of commands by session, and the terminal whose key is the URL's fragment. A line of its output
-// may follow: "#key:L120".
+// or a time, in seconds after the start, may follow: "#key:L120" or "#key:T83".
 import './acp-terminal.js'
 import { Filter } from './filter.js'
 import { onFindKey } from './findkey.js'
@@ -172,7 +172,7 @@ function count() {
 
 // choose shows the terminal of the URL's fragment. Without a fragment, a wide page shows the newest.
 function choose() {
-  let [, key, line] = /^#(.*?)(?::L(\d+))?$/s.exec(location.hash) ?? ['', '', '']
+  let [, key, letter, number] = /^#(.*?)(?::([LT])(\d+))?$/s.exec(location.hash) ?? ['', '', '', '']
   if (key === 'terminal') return // the skip link
   const named = key !== ''
   if (!named && !narrow.matches) key = shown?.dataset.key ?? newest()
@@ -181,15 +181,16 @@ function choose() {
     if (other === key) item.link.setAttribute('aria-current', 'true')
     else item.link.removeAttribute('aria-current')
   }
-  if (key && shown?.dataset.key !== key) open(key, line)
-  else if (line && shown?.getAttribute('line') !== line) shown?.setAttribute('line', line)
+  const name = { L: 'line', T: 'time' }[letter]
+  if (key && shown?.dataset.key !== key) open(key, name, number)
+  else if (name && shown?.getAttribute(name) !== number) shown?.setAttribute(name, number)
 }
 
-function open(key, line) {
+function open(key, name, number) {
   if (!shown) part('terminal').append(shown = makeTerminal())
   shown.dataset.key = key
-  if (line) shown.setAttribute('line', line)
-  else shown.removeAttribute('line')
+  for (const other of ['line', 'time']) if (other !== name) shown.removeAttribute(other)
+  if (name) shown.setAttribute(name, number)
   sayConnection('terminal', 'open')
   shown.first = first.key === key ? first.output : ''
   first.key = '' // only once, because it gets old
@@ -200,6 +201,7 @@ function open(key, line) {
 function makeTerminal() {
   const terminal = document.createElement('acp-terminal')
   terminal.addEventListener('line', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}${detail ? `:L${detail}` : ''}`))
+  terminal.addEventListener('time', ({ detail }) => history.replaceState(null, '', `#${terminal.dataset.key}:T${detail}`))
   terminal.addEventListener('status', ({ detail: row }) => { // which may know of the end before the list
     const listed = rows.get(row.key)
     if (listed?.number !== row.number || listed.ended || !row.ended) return

@@ -29,13 +29,15 @@ export function build(root, onMenu) {
   p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
   p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   p.background = button('Move to background', { class: 'to-background', title: 'Let the agent go on while the command runs' })
+  p.download = element('a', { class: 'whole download', textContent: 'Download', download: '', title: 'The whole output as it was written' })
+  p.since = button('Show time since the start', { class: 'show-since', 'aria-checked': 'false' })
   // These buttons are in the menu of a narrow pane.
   p.narrow = [[p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
     const item = button(text, { class: 'narrow', onclick: () => same.click() })
     if (same.hasAttribute('aria-pressed')) item.setAttribute('aria-checked', 'false')
     return [item, same]
   })
-  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.foldAll, p.times, p.background], onMenu)
+  p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.download, p.foldAll, p.times, p.since, p.background], onMenu)
   p.cutText = element('span')
   p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
   p.later = button('Later', { class: 'later', title: 'Show the output after this' })

@@ -51,12 +51,8 @@ export class Rows {
   #shift(from, by) {
     this.#places = this.#places.filter(place => {
       if (place.at < from) return true
-      if (place.at < from - by) {
-        place.dispose()
-        return false
-      }
-      place.at += by
-      return true
+      place.at = place.at < from - by ? -Infinity : place.at + by
+      return place.at >= 0
     })
   }
 }

@@ -2,6 +2,7 @@
 import { Terminal } from './xterm/xterm.mjs'
 import { cell, fit, fontSize, isVisible, measure } from './fit.js'
 import { makeInert } from './inert.js'
+import { kept } from './kept.js'
 import { lastRow, markerAt, textOf, textOfAll } from './lines.js'
 import { Numbers } from './numbers.js'
 import { openStyled } from './styles.js'
@@ -39,16 +40,6 @@ function hasLonger(text, begun, most) {
 // hasRows reports whether a screen has output.
 function hasRows({ buffer: { active } }) { return active.baseY + active.cursorY + active.cursorX > 0 }
 
-// kept returns whether the user wants output for screen readers. It first keeps a value, for terminals that come later.
-function kept(value) {
-  try {
-    if (value !== undefined) localStorage.acpTerminalReader = value
-    return localStorage.acpTerminalReader
-  } catch { // the browser keeps nothing
-    return value
-  }
-}
-
 export class Screen {
   /** @type {import('@xterm/xterm').Terminal} */
   xterm = null
@@ -77,9 +68,9 @@ export class Screen {
       parts.wrap.setAttribute('aria-pressed', !this.#wraps)
       this.fit()
     })
-    parts.reader.setAttribute('aria-pressed', kept() === 'true')
+    parts.reader.setAttribute('aria-pressed', kept('acpTerminalReader') === 'true')
     host.on(parts.reader, 'click', () => {
-      parts.reader.setAttribute('aria-pressed', kept(!this.#forReaders))
+      parts.reader.setAttribute('aria-pressed', kept('acpTerminalReader', !this.#forReaders))
       this.#showReader()
     })
     host.on(parts.gutter, 'keydown', async event => {
@@ -184,7 +175,7 @@ export class Screen {
     xterm.registerLinkProvider({
       provideLinks: async (y, callback) => { // at once, if it can
         const { linksAt } = this.#host.later() ?? await this.#host.load(this.#host.signal()) ?? {}
-        callback(linksAt?.(xterm, y - 1))
+        callback(linksAt?.(xterm, y - 1, this.#host))
       },
     })
     openStyled(xterm, p.screen, this.#root)
@@ -274,6 +265,8 @@ export class Screen {
     if (pty) this.xterm.write('\x1b[?1047l') // shows the cursor, as xterm.js otherwise does on the first focus
     this.#parts.screen.classList.toggle('pty', !!pty)
     this.#parts.gutter.hidden = !!pty
+    this.#parts.wrap.textContent = pty ? 'Fit' : 'Wrap'
+    this.#parts.wrap.title = pty ? 'Fit the terminal to the width of the window' : 'Wrap long lines to the width of the window'
     this.fit()
     this.#showReader()
   }

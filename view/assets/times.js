@@ -1,5 +1,6 @@
 // When each line of the output was written, in a column beside the numbers. The server knows at what time the output had
 // how many lines, and is asked again while the command writes more.
+import { kept } from './kept.js'
 import { LineTimes } from './linetimes.js'
 import { element } from './text.js'
 
@@ -23,6 +24,7 @@ export class Times {
   #lines = null // of the screen, while it is shown
   #epoch = null // the LineTimes of the lines on the screen, of which that at the mark has the number base
   #timer = 0
+  #kind = '' // of the times that are shown
   #said = null // the connection whose lines were said to have no times
 
   constructor(parts, screen, reading, live, host) {
@@ -31,7 +33,8 @@ export class Times {
     this.#reading = reading
     this.#live = live
     this.#host = host
-    Object.assign(this.#pane.style, { display: 'block', cursor: 'default', minWidth: `calc(${clock(0).length + 1}ch + 10px)` }) // also in a narrow pane
+    Object.assign(this.#pane.style, { display: 'block', cursor: 'pointer' }) // also in a narrow pane
+    host.on(this.#pane, 'click', ({ target }) => { if (target.closest('time')) host.pickTime(Number(target.closest('time').dataset.since)) })
     host.on(document, 'visibilitychange', () => this.#ask())
     host.on(parts.box.getRootNode().host, 'status', ({ detail: { ended } }) => {
       this.#hide()
@@ -40,12 +43,18 @@ export class Times {
     host.stopped.addEventListener('abort', () => this.close())
   }
 
-  get #on() { return this.#parts.times.getAttribute('aria-checked') === 'true' }
+  get #on() { return !!this.#kind }
 
-  // toggle shows or hides the times.
-  async toggle() {
-    this.#parts.times.setAttribute('aria-checked', !this.#on)
+  // choose shows times of a kind, "clock" or "since" the start, or hides those that are shown. The choice is kept.
+  async choose(kind) {
+    const before = this.#kind
+    this.#kind = kind === before ? '' : kind
+    kept('acpTerminalTimes', this.#kind)
+    this.#parts.times.setAttribute('aria-checked', this.#kind === 'clock')
+    this.#parts.since.setAttribute('aria-checked', this.#kind === 'since')
+    this.#pane.style.minWidth = `calc(${(kind === 'clock' ? clock(0).length : 8) + 1}ch + 10px)`
     if (!this.#on) return this.close()
+    if (before && this.#lines) return this.#lines.draw()
     await this.#host.loaded() // until then it is not known whether there are groups
     if (!this.#on || this.#lines) return
     if (this.#host.folds()?.any && !this.#reading.shown) return this.#host.reload() // lines may be left out at the cursor
@@ -74,7 +83,7 @@ export class Times {
   #show() {
     this.#hide()
     this.#parts.gutter.after(this.#pane)
-    this.#lines = this.#screen.numbers.also = makeLines(this.#screen, this.#pane, number => this.#timeOf(number))
+    this.#lines = this.#screen.numbers.also = makeLines(this.#screen, this.#pane, number => this.#timeOf(number), () => this.#kind)
     this.#timer = setInterval(() => this.#epoch || this.#reading.shown ? this.#ask() : this.written(), pause)
   }
 
@@ -131,7 +140,7 @@ export class Times {
 }
 
 // makeLines counts the lines of a screen like its Numbers, and shows their times.
-function makeLines({ xterm, numbers }, pane, timeOf) {
+function makeLines({ xterm, numbers }, pane, timeOf, kind) {
   const drawn = []
   /** @type {typeof import('./numbers.js').Numbers} */
   const Numbers = numbers.constructor // an import would load it again
@@ -143,10 +152,10 @@ function makeLines({ xterm, numbers }, pane, timeOf) {
       drawn.length = Math.min(drawn.length, inView.length)
       inView.forEach((number, i) => {
         const time = number ? timeOf(number) : null
-        const key = time ? `${time.after} ${time.by}` : ''
+        const key = time ? `${kind()} ${time.after} ${time.by}` : ''
         if (drawn[i] === key) return
         drawn[i] = key
-        const shown = time ? timeElement(time) : element('div')
+        const shown = time ? timeElement(time, kind()) : element('div')
         shown.style.display = 'block'
         shown.style.height = '1lh'
         if (pane.children[i]) pane.children[i].replaceWith(shown)
@@ -159,14 +168,22 @@ function makeLines({ xterm, numbers }, pane, timeOf) {
 }
 
 // timeElement shows a time that is known to a second or so, or otherwise the latest possible one.
-function timeElement({ after, by, started }) {
+function timeElement({ after, by, started }, kind) {
   const vague = by - after > exact
   const seconds = Math.round(by / 1000)
   const since = !seconds ? 'at the start' : `${elapsed(seconds)} after the start`
   const about = `${vague ? `Between ${clock(started + after)} and ` : ''}${full.format(started + by)}, ${since}`
-  return element('time', {
-    textContent: (vague ? '≤' : '') + clock(started + by), dateTime: new Date(started + by).toISOString(), title: about, 'aria-label': about,
+  const shown = element('time', {
+    textContent: (vague ? '≤' : '') + (kind === 'since' ? watch(seconds) : clock(started + by)), dateTime: new Date(started + by).toISOString(), title: about, 'aria-label': about,
   })
+  shown.dataset.since = `${Math.floor(by / 1000)}`
+  return shown
+}
+
+// watch formats seconds as a stopwatch does.
+function watch(seconds) {
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60], hours = Math.floor(seconds / 3600)
+  return (hours ? [hours, ...parts] : parts).map((n, at) => at ? `${n}`.padStart(2, '0') : n).join(':')
 }
 
 function elapsed(seconds) {

@@ -135,6 +135,8 @@ var inEach = []struct {
 	{"errors are collected, and keys and a list lead to them", testErrors, false},
 	{"the errors of a long output are all there", testErrorsOfLong, false},
 	{"the errors of common tools have places", testErrorsOfTools, false},
+	{"a time is a link, and the kind of times is kept", testTimeLinks, false},
+	{"places in files open in the editor", testEditor, false},
 	{"lines wrap at words", testWords, false},
 	{"the pane ends with its output", testPaneEnd, false},
 	{"groups are indented, and their headings stay", testGroupLook, false},

@@ -4,13 +4,17 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
 )
 
 // f8 presses F8 on the page.
@@ -115,5 +119,36 @@ func testErrorsOfTools(t *testing.T, b visitor) {
 	} {
 		require.Equal(t, test[1], eval[string](p, fmt.Sprintf(`import(new URL('../assets/collector.js', location)).then(({ collect }) =>
 			collect(%q).map(({ line, place }) => place ? line + ' ' + place.file + ':' + place.line + ':' + place.column : line + ' ?').join(' '))`, test[0])), test[0])
+	}
+}
+
+// Places in files open in the user's editor, from the output and from the list of errors.
+func testEditor(t *testing.T, b visitor) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a b.go"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), nil, 0o600))
+	opened := filepath.Join(dir, "opened")
+	editor := filepath.Join(dir, "editor")
+	require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\necho \"$@\" >>"+opened+"\n"), 0o700))
+	print := acptermtest.Print("./main.go:3:7: undefined: x\nnone.go:1: error: gone\n", 1)
+	for _, option := range []string{editor + " -g {file}:{line}:{column}", "vscode://file{file}:{line}:{column}", ""} {
+		v := serve(t, made(t, acptermtest.Commands{"make": print}), &view.Options{Editor: option})
+		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Cwd: dir}, nil)
+		require.NoError(t, err)
+		p := b.visit(t, v.only(terminal))
+		p.until(`part('.first-error').textContent === '2 errors'`)
+		eval[bool](p, `(part('.first-error').click(), true)`)
+		p.until(marked + `?.startsWith('./main.go')`)
+		require.Equal(t, option != "", eval[bool](p, frames+`.then(() => !!part('.address') && !!part('.errors .edit'))`))
+		if option == editor+" -g {file}:{line}:{column}" {
+			clickByScript(p, ".errors li:nth-child(1) .edit")
+			require.Eventually(t, func() bool {
+				text, _ := os.ReadFile(opened)
+				return string(text) == "-g "+filepath.Join(dir, "main.go")+":3:7\n"
+			}, timeout, 10*time.Millisecond)
+			clickByScript(p, ".errors li:nth-child(2) .edit")
+			p.until(`part('.note').textContent.startsWith('Not opened: there is no file ')`)
+		}
+		p.end()
 	}
 }

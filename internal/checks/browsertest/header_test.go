@@ -42,10 +42,10 @@ func testMenu(t *testing.T, b visitor) {
 	eval[bool](p, `(part('.copy').focus(), true)`)
 	pressOn(p, "ArrowDown")
 	p.until(`part('.copy').getAttribute('aria-expanded') === 'true'`)
-	require.Equal(t, "Copy output, Copy command, Copy link to this terminal, Open as text, Show timestamps", eval[string](p, items))
+	require.Equal(t, "Copy output, Copy command, Copy link to this terminal, Open as text, Download, Show timestamps, Show time since the start", eval[string](p, items))
 	require.Equal(t, "Copy output", eval[string](p, focused))
 	for _, step := range []struct{ key, want string }{
-		{"ArrowDown", "Copy command"}, {"End", "Show timestamps"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Show timestamps"},
+		{"ArrowDown", "Copy command"}, {"End", "Show time since the start"}, {"ArrowDown", "Copy output"}, {"ArrowUp", "Show time since the start"},
 		{"Home", "Copy output"}, {"Escape", "More"},
 	} {
 		pressOn(p, step.key)

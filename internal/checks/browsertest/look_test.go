@@ -342,7 +342,7 @@ func testPhoneHeader(t *testing.T, b visitor) {
 		})()`), "the sign of the end is whole")
 		eval[bool](p, `(part('.copy').click(), true)`)
 		const items = `[...part('.menu').children].filter(visible).map(item => item.textContent).join()`
-		require.Regexp(t, `^Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Show timestamps$`,
+		require.Regexp(t, `^Find,Wrap lines,(Full screen,)?Copy output,Copy command,Copy link to this terminal,Open as text,Download,Show timestamps,Show time since the start$`,
 			eval[string](p, items))
 		require.Empty(t, eval[[]string](p, small), width)
 		require.True(t, eval[bool](p, `(() => {
@@ -414,6 +414,8 @@ func testPTYBorder(t *testing.T, b visitor) {
 			return inner.left - 7 >= outer.left && inner.top - 7 >= outer.top && inner.bottom + 7 <= outer.bottom && atRight
 		})()`)
 	}
+	p.until(`part('.screen').scrollWidth <= part('.screen').clientWidth && part('.screen').scrollHeight <= part('.screen').clientHeight`) // it fits
+	eval[bool](p, `(part('.copy').click(), [...part('.menu').children].find(item => item.textContent === 'Fit to the width').click(), true)`)
 	p.until(`getComputedStyle(part('.screen')).maskImage.includes('gradient')`) // there is more at the right
 	eval[bool](p, `(part('.screen').scrollLeft = 9999, true)`)
 	p.until(`getComputedStyle(part('.screen')).maskImage === 'none'`)

@@ -185,3 +185,40 @@ func testNoTimesOfPTYs(t *testing.T, b visitor) {
 	p.requireQuiet()
 	p.end()
 }
+
+// Times since the start are a choice, which is kept. A click on a time links to it, and the link shows the first line that
+// was written then.
+func testTimeLinks(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	terminal := v.create(t, "make")
+	p := b.visit(t, v.only(terminal))
+	texts <- "one\n"
+	p.until(`el.text === 'one\n'`)
+	eval[bool](p, `(part('.copy').click(), part('.show-since').click(), true)`)
+	const since = `[...part('.times')?.querySelectorAll('time') ?? []].map(time => time.textContent)`
+	p.until(since + `.length === 1`)
+	p.until(fmt.Sprintf("Date.now() > %d", time.Now().Add(2500*time.Millisecond).UnixMilli()))
+	texts <- "two\nthree\n"
+	p.until(`el.text.endsWith('three\n')`)
+	p.until(`(shown => shown.length === 3 && shown.every(time => /^≤?\d+:\d\d$/.test(time)) && shown[2] !== shown[0])(` + since + `)`)
+	p.reload()
+	p.until(since + `.length === 3 && part('.show-since').getAttribute('aria-checked') === 'true'`)
+	eval[bool](p, `(part('.times').querySelectorAll('time')[1].click(), true)`)
+	p.until(marked + ` === 'two' && /^#T[1-9]\d*$/.test(location.hash)`)
+	eval[bool](p, catchCopies)
+	eval[bool](p, `(part('.copy').click(), part('.copy-link').click(), true)`)
+	p.until(`copied === location.href`)
+	showTimes(p) // the other kind
+	p.until(fmt.Sprintf(`%s.every(time => /\d\d:\d\d/.test(time)) && part('.show-since').getAttribute('aria-checked') === 'false'`, since))
+	showTimes(p)
+	p.until(`!part('.times')`)
+	link := eval[string](p, `location.hash`)
+	p.end()
+	p = b.visit(t, v.url+"#"+v.key(terminal)+":"+link[1:])
+	p.until(marked + ` === 'two'`)
+	require.False(t, eval[bool](p, `!!part('.times')`), "the choice is kept")
+	close(texts)
+	p.until(`el.row?.ended`)
+	p.requireQuiet()
+}

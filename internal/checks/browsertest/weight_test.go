@@ -76,7 +76,7 @@ func testWeight(t *testing.T, b visitor) {
 			require.Regexp(t, page, request)
 		}
 		require.LessOrEqual(t, len(first), 7)
-		require.Less(t, bytes, int64(120_000))
+		require.Less(t, bytes, int64(110_000))
 		p.end()
 		if _, is := b.(*webkit); is {
 			continue // its windows share no files under WebDriver

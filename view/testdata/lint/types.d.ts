@@ -7,6 +7,7 @@ interface HTMLElementTagNameMap {
 interface HTMLElementEventMap {
   status: CustomEvent
   line: CustomEvent<number>
+  time: CustomEvent<number>
   connection: CustomEvent<string>
 }
 

@@ -87,7 +87,49 @@ func build(assets string) (map[string][]byte, error) {
 	return files, err
 }
 
-// plugin changes four kinds of imports: of acp-terminal.js and what that contains by a page, of later.js, of sheets.js, and
+// cuts are the begin and the end of parts of the vendored xterm.js 6.0.0 without a use. Some only keep a class in the
+// bundle: a hash, a tracker of objects, an iterator, gestures, a ruler, and keys of scrollbars. The others are functions of events, and
+// properties of elements.
+var cuts = [][2]string{
+	{`Cr._bigBlock32=new DataView(`, `new ArrayBuffer(320));`}, {`hr.idx=`, `0;`}, {`_e.EMPTY=`, `_e.fromArray([]);`},
+	{`Q.SCROLL_FRICTION=-.005,`, `M([Wo],Q,"isTouchDevice",1);`}, {`return Pr.ignoreTarget`, `(t)`},
+	{`function t(y){if($l)`, `Qe.defer=e;`}, {`function r(y,T,g){return h(`, `Qe.signal=l;`}, {`function u(y,T,g,w)`, `T?.add(E),E.event}`},
+	{`function d(y,T,g=100,`, `Qe.fromDOMEventEmitter=k;`}, {`function oe(y){let T=new v`, `Qe.fromPromise=oe;`}, {`class Ke{`, `Qe.fromObservableLight=V`},
+	{`this.options.overviewRuler.width&&(`, `this.screenElement)))}),`}, {`bt=M([S(2,F),S(3,Be),S(4,ce)`, `],bt);`},
+	{`ne.A={"#":`, `"}":"\xFC","~":"\xFB"};`}, // sets of characters for single languages
+	{`setPaddingTop(t){`, `this.domNode.style.letterSpacing=this._letterSpacing)}`}, {`this._paddingTop="";`, `this._letterSpacing="";`},
+	{`isCellSelected(t,e,i){`, `e>=this.startCol):!1}`}, {`if(Wl){let s="__is_disposable_tracked__"`, `markAsSingleton(t){}})}`},
+	{`(i=>{function s(){return st}i.va`, `(sa||={});`}, {`(i=>{function s(r){return r===i.`, `(ma||={});`}, {`(e=>{async function s(i){let r,n`, `(va||={});`},
+	// Answers to queries, window operations, colours and links, which inert.js has disabled.
+	{`let r;(P=>(P[P.NOT_RECOGNIZED=0]`, `f===2026?p(f,m(n.synchronizedOutput)):p(f,0)`},
+	{`if(!bl(e.params[0],this._optionsService.rawOptions.windowOptions))`, `this.setIconName(this._iconNameStack.pop());break}return!0`},
+	{`let r=a=>(this._coreService.triggerDataEvent(`, `:"P0$r")`},
+	{`return e.params[0]>0||(this._is("xterm")||this._is("rxvt-unicode")`, `(b.ESC+"[>83;40003;0c")),!0`},
+	{`switch(e.params[0]){case 5:this._coreService.triggerDataEvent(`, `case 53:break}return!0`},
+	{`setOrReportIndexedColor(e){let i=[]`, `({type:2,index:o})}return i.length&&this._onColor.fire(i),!0}`},
+	{`if(this._themeService)for(let i of e){let r,n="";switch(i.index)`, `this._themeService.restoreColor(i.index);break}}`},
+	{`(o=>{function s(l){return Jn.keyCodeToStr`, `})(Qn||={});`}, {`onkeydown(t,e){`, `i=>e(new ft(i))))}`}, {`onkeyup(t,e){`, `i=>e(new ft(i))))}`},
+}
+
+// cutXterm returns the text of xterm.js without the cuts.
+func cutXterm(path string) (string, error) {
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	text := string(source)
+	for _, cut := range cuts {
+		before, rest, found := strings.Cut(text, cut[0])
+		_, after, ends := strings.Cut(rest, cut[1])
+		if !found || !ends || strings.Contains(rest, cut[0]) || len(rest)-len(after) > 3000 {
+			return "", fmt.Errorf("%s: there is no single part from %q to %q", path, cut[0], cut[1])
+		}
+		text = before + after
+	}
+	return text, nil
+}
+
+// plugin also cuts xterm.js. It changes four kinds of imports: of acp-terminal.js and what that contains by a page, of later.js, of sheets.js, and
 // of a style sheet by that.
 func plugin(assets, file string) api.Plugin {
 	return api.Plugin{Name: "acpterm", Setup: func(b api.PluginBuild) {
@@ -101,6 +143,10 @@ func plugin(assets, file string) api.Plugin {
 				return api.OnResolveResult{}, nil
 			}
 			return api.OnResolveResult{Path: a.Path, External: true}, nil
+		})
+		b.OnLoad(api.OnLoadOptions{Filter: `/xterm\.mjs$`}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+			text, err := cutXterm(a.Path)
+			return api.OnLoadResult{Contents: &text, ResolveDir: filepath.Dir(a.Path)}, err
 		})
 		b.OnLoad(api.OnLoadOptions{Filter: `/sheets\.js$`}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 			return api.OnLoadResult{Contents: &sheets, ResolveDir: assets}, nil

@@ -110,6 +110,7 @@ func TestInitChangesNoFileThatItDoesNotUnderstand(t *testing.T) {
 		{"claude", ".mcp.json", `{"mcpServers": {"acpterm": {}, "acpterm": {}}}`},
 		{"codex", "config.toml", "a = "}, {"codex", "config.toml", "mcp_servers.a.command = \"b\"\n"},
 		{"codex", "config.toml", "mcp_servers = {a = {command = \"b\"}}\n"},
+		{"codex", "config.toml", "a = '''\n[mcp_servers.acpterm]\n'''\n"},
 		{"codex", "config.toml", "[mcp_servers.\"acpterm\"]\ncommand = \"b\"\n"},
 		{"codex", "config.toml", "[mcp_servers.acpterm]\ncommand = \"b\"\n[mcp_servers.acpterm.env]\nA = \"b\"\n"},
 		{"codex", "config.toml", "a = '''\n[mcp_servers.acpterm]\n'''\n[mcp_servers.acpterm]\nb = 1\n"},

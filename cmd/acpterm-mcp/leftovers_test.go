@@ -23,8 +23,7 @@ func leaveServer(t *testing.T, s *mcp.ClientSession) (id string, pid int) {
 	}
 	require.True(t, ok, text)
 	require.Contains(t, text, "ended with exit code 0")
-	number, _, _ := strings.Cut(text, "\n")
-	pid, err := strconv.Atoi(number)
+	pid, err := strconv.Atoi(regexp.MustCompile(`(?m)^[0-9]+$`).FindString(text))
 	require.NoError(t, err, text)
 	return regexp.MustCompile(`term_\w+`).FindString(text), pid
 }

@@ -24,7 +24,7 @@ func TestSandboxOfTheProgram(t *testing.T) {
 	s, _ := connectTo(t, nil, "-root", root, "-others", "allow", "-sandbox", "-writable", cache, "-hidden", hidden)
 	text, ok := runLine(t, s, "echo in > file && echo in > ../cache/file && cat file")
 	require.True(t, ok, text)
-	require.Contains(t, text, "in\n[")
+	require.Contains(t, text, "]\nin\n")
 	require.FileExists(t, filepath.Join(cache, "file"))
 	text, _ = runLine(t, s, "echo out > ../file; cat ../secret")
 	require.Contains(t, text, "Read-only file system")

@@ -60,7 +60,24 @@ func doctor(arguments []string, out io.Writer) error {
 	line("journal", orError(dir, err))
 	line("always", alwaysState(&opts))
 	line("agents", agentsFound())
+	line("page", pagesFound(&opts))
 	return failed
+}
+
+// pagesFound counts the running servers with a page.
+func pagesFound(opts *options) string {
+	list, err := opts.pages()
+	if err != nil {
+		return orError("", err)
+	}
+	switch n := len(list.all()); n {
+	case 0:
+		return "no server with -view is running"
+	case 1:
+		return "1 server with -view is running: acpterm-mcp open"
+	default:
+		return fmt.Sprintf("%d servers with -view are running: acpterm-mcp open", n)
+	}
 }
 
 func orError(text string, err error) string {

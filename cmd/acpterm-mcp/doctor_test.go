@@ -28,7 +28,7 @@ func TestDoctorSaysWhatWorksHere(t *testing.T) {
 	require.NoError(t, err, text)
 	for _, part := range []string{
 		"-rules read-only -rules git-read -rules go\n", "sandbox  ", "shells    /bin/sh", "go 1 of 2", "journal   ",
-		"always    0 commands in ",
+		"always    0 commands in ", "page      no server with -view",
 		"Claude Code 2.1.332 (has an entry), Codex of an unknown version (no entry; acpterm-mcp init codex)",
 	} {
 		require.Contains(t, text, part)

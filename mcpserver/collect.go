@@ -1,6 +1,6 @@
 package mcpserver
 
-// The choice of what an excerpt shows: the ends of the output, the first errors between them, and a mark for each cut.
+// The parts of the output in an excerpt: its ends, the first errors between them, and a mark for each cut.
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ type excerption struct {
 	head, tail         []piece
 	headSize, tailSize int
 	failures           []piece // between head and tail
-	cut                []piece // what is not shown, in its order, joined, and without text
+	cut                []piece // omitted or lost, in its order, joined, and without text
 }
 
 func (x *excerption) fitsHead(p piece) bool {
@@ -100,13 +100,13 @@ func joinCut(cut []piece) []piece {
 	return cut
 }
 
-// addFailures shows those of the failures that the ends do not show, and shortens the ends.
+// addFailures shortens the ends of a cut excerpt, and adds the failures between them.
 func (x *excerption) addFailures(failures []piece) {
-	isHidden := func(p piece) bool { return x.hides(p) }
-	if !slices.ContainsFunc(failures, isHidden) {
+	isLost := func(p piece) bool { return p.lost }
+	isCut := len(x.cut) > 0 || slices.ContainsFunc(x.head, isLost) || slices.ContainsFunc(x.tail, isLost)
+	if len(failures) == 0 || !isCut {
 		return
 	}
-	// What is shown of the beginning and the end must be on one side of each failure.
 	keep, size := 0, 0
 	for keep < len(x.head) && !x.head[keep].lost && size+len(x.head[keep].text) <= x.limit/headBesideFailures {
 		size += len(x.head[keep].text)
@@ -130,7 +130,7 @@ func (x *excerption) addFailures(failures []piece) {
 			continue
 		}
 		if room -= len(p.text); p.from != at {
-			room -= maxMark // for what is omitted before it
+			room -= maxMark // of the part omitted before it
 		}
 		if room < 0 {
 			break
@@ -140,7 +140,7 @@ func (x *excerption) addFailures(failures []piece) {
 	}
 }
 
-// hides reports whether a whole piece is among what is not shown.
+// hides reports whether no part of a piece is shown.
 func (x *excerption) hides(p piece) bool {
 	isIn := func(hidden piece) bool { return hidden.from < p.to && p.from < hidden.to }
 	isLost := func(shown piece) bool { return shown.lost && isIn(shown) }
@@ -194,7 +194,7 @@ type marker struct {
 	advised   bool // a mark has said how to read on
 }
 
-// mark writes a mark for what is hidden up to an offset.
+// mark writes a mark for the hidden part up to an offset.
 func (m *marker) mark(hidden piece, to int64) {
 	size := to - hidden.from
 	switch {
@@ -208,7 +208,7 @@ func (m *marker) mark(hidden piece, to int64) {
 	}
 }
 
-// advice returns how to read what a mark stands for.
+// advice returns how to read an omitted part.
 func (m *marker) advice(from int64) string {
 	switch {
 	case !m.resumable:

@@ -1,7 +1,7 @@
 package mcpserver
 
-// Lines that compilers, test runners and other tools write about an error. A line that is missed, or found by mistake,
-// only changes what an excerpt shows of long output.
+// Lines that compilers, test runners and other tools write about an error. A line missed, or found by mistake, only
+// changes the choice of lines from long output.
 
 import "strings"
 
@@ -29,8 +29,11 @@ func isFailure(line string) bool {
 
 // failureBegins lists how lines about errors begin, by the first byte.
 var failureBegins = [256][]string{
-	'-': {"--- FAIL"},                                                                // go test
-	'E': {"ERROR ", "ERROR:", "ERR! ", "E   ", "Error ", "Exception in thread"},      // pytest, webpack, docker, Java
+	'-': {"--- FAIL"}, // go test
+	'E': {
+		"ERROR ", "ERROR:", "ERR! ", "Error ", // docker, webpack
+		"E   ", "Exception in thread", // pytest, Java
+	},
 	'F': {"FAIL\t", "FAIL:", "FAIL ", "FAILED ", "FAILURE:", "FATAL", "Fatal error"}, // go test, pytest, Gradle
 	'T': {"Traceback (most recent call last)"},                                       // Python
 	'U': {"Uncaught "},                                                               // Node.js
@@ -46,7 +49,8 @@ var failureBegins = [256][]string{
 
 // failureParts lists what lines about errors contain.
 var failureParts = [...]string{
-	": error:", ": error C", "): error ", ": fatal error:", ": undefined reference to ", ": *** ", " - error TS", // gcc, clang, tsc, C#, make
+	": error:", ": fatal error:", ": undefined reference to ", ": *** ", // gcc, clang, make
+	"): error ", " - error TS", ": error C", // tsc, C#
 	": command not found", ": not found", "Fatal error:", "Parse error:", "CMake Error",
 }
 

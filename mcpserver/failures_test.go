@@ -25,7 +25,8 @@ func TestLinesAboutErrors(t *testing.T) {
 		"E       assert 1 == 2", "FAILED tests/test_a.py::test_b - assert 1 == 2", "ERROR tests/test_a.py", // pytest
 		"Traceback (most recent call last):", "ValueError: no", "pkg.mod.MyException: no", // Python
 		"src/a.ts(1,2): error TS2304: Cannot find name 'x'.", "src/a.ts:1:2 - error TS2304: no", "error TS5023: no", // tsc
-		"error[E0425]: cannot find value `x`", "error: could not compile `a`", "thread 'main' panicked at a.rs:1:2:", // cargo
+		"error[E0425]: cannot find value `x`", "error: could not compile `a`", // cargo
+		"thread 'main' panicked at a.rs:1:2:",
 		"npm ERR! code E404", "npm error code E404", // npm
 		"#7 ERROR: process \"/bin/sh -c false\" did not complete", "#7 0.312 /bin/sh: 1: foo: not found", // docker build
 		"ERROR: failed to solve: x", "ERROR in ./src/a.js 1:0", // webpack
@@ -125,7 +126,8 @@ func TestRepeatedLinesAreFolded(t *testing.T) {
 	r, _ := call[commandResult](t, s, "run", object{
 		"command": `echo a; yes 'the same' | head -n 5000; echo b; echo b; echo; yes '' | head -n 100; printf c`,
 	})
-	require.Equal(t, "a\nthe same\n[… the same line 4999 more times …]\nb\nb\n\n[… the same line 100 more times …]\nc", r.Output)
+	const folded = "a\nthe same\n[… the same line 4999 more times …]\nb\nb\n\n[… the same line 100 more times …]\nc"
+	require.Equal(t, folded, r.Output)
 	require.EqualValues(t, 4999*len("the same\n")+100, r.OmittedBytes)
 	require.EqualValues(t, 5000*len("the same\n")+108, r.NextOffset)
 	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "show": "start"})

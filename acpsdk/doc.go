@@ -39,6 +39,13 @@
 // terminal_update and terminal_output_chunk updates of ACP v2 are not passed on, because the SDK does not recognize
 // them.
 //
+// # Cancellation
+//
+// If the agent cancels a request ($/cancel_request), the SDK ends the context of the method. The request is then
+// answered with -32800, and the terminal is untouched, except that a cancelled create leaves nothing running. The SDK
+// cannot send terminal/cancel, so Terminal.Kill returns acpterm.ErrNotCancellable for commands that the agent runs. For
+// agents of v2, use acpterm.Handler.Filter and package agentterm instead of the SDK.
+//
 // # Limits of the SDK
 //
 // An agent built on the SDK closes its connection if it receives a line longer than 10 MiB. Note that a single byte of

@@ -24,10 +24,10 @@ import (
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
-var programs = []string{"jsonrpc2", "acpsdk", "jrpc2"}
+var programs = []string{"jsonrpc2", "acpsdk", "jrpc2", "versions"}
 
 // agents are what the test binary is with an argument.
-var agents = map[string]func(){"agent": serveTestAgent}
+var agents = map[string]func(){"agent": serveTestAgent, "agent of v2": serveV2Agent, "agent of v3": serveV3Agent}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
@@ -173,6 +173,21 @@ func TestAgentLeaves(t *testing.T) {
 	}
 }
 
+// An agent of v2 runs its commands itself, and has no terminal/*. Other versions are refused.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	client := build(t) + "versions"
+	out, err := play(t, client, "echo one; echo two", os.Args[0], "agent of v2")
+	require.NoError(t, err)
+	require.Contains(t, out, "one\ntwo\n")
+	require.Contains(t, out, "exit code 0, terminal/create: -32601")
+	require.True(t, strings.HasSuffix(out, "\nend_turn\n"), out)
+	_, err = play(t, client, "leave", os.Args[0], "agent of v2")
+	require.ErrorContains(t, err, "jsonrpc2: connection is closed; the agent: exit code 3")
+	_, err = play(t, client, "x", os.Args[0], "agent of v3")
+	require.ErrorContains(t, err, "the agent speaks version 3")
+}
+
 // dial connects a command to its test, which then sees it end, and stays.
 func dial(address string) {
 	if _, err := net.Dial("tcp", address); err != nil {
@@ -182,9 +197,9 @@ func dial(address string) {
 	time.Sleep(time.Hour)
 }
 
-// The programs stay short: lines of code, without the imports, blank lines and comments.
+// The programs for one library stay short: lines of code, without the imports, blank lines and comments.
 func TestShort(t *testing.T) {
-	for _, program := range programs {
+	for _, program := range programs[:3] {
 		source, err := os.ReadFile(filepath.Join(program, "main.go"))
 		require.NoError(t, err)
 		_, code, found := strings.Cut(string(source), "\n)\n")

@@ -98,6 +98,8 @@ type StartRequest struct {
 	Pin string
 	// Limits restricts the command's resources. If any of the limits cannot be enforced, Start must fail.
 	Limits Limits
+	// Roots is Proposal.Roots, the directories that a Runner with a sandbox makes writable.
+	Roots []string
 	// Output receives the standard output and standard error of all processes in the tree. It is safe for concurrent
 	// use, and writes do not block. The Runner must close Output as soon as no process can write to it any longer,
 	// which may be long after the command has exited. After the terminal has been released, writes return os.ErrClosed.
@@ -254,6 +256,7 @@ func (m runnerMachine) start(
 	request := StartRequest{
 		SessionID: t.SessionID(), TerminalID: t.id, Command: c, Pin: allowed.pin,
 		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,
+		Roots: slices.Clone(allowed.proposal.Roots),
 	}
 	var pty PTYProcess
 	panicked := callHook("Runner's Start", func() {

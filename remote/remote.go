@@ -20,8 +20,11 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/acpterm/acpterm/bubblewrap"
 )
 
 // A Transport opens remote shells. Implementations must be safe for concurrent use by multiple goroutines.
@@ -68,6 +71,11 @@ type Options struct {
 	// SilenceTimeout is how long to wait for data from the remote side before the connection is considered lost. During
 	// this time, the remote side is pinged three times. The default is 45 seconds.
 	SilenceTimeout time.Duration
+
+	// Sandbox, if non-nil, confines all commands on the remote side, as package bubblewrap does on this system. Its
+	// paths are those of the remote system, where the program bwrap must be installed. If the sandbox cannot be made,
+	// create requests fail, and nothing is run.
+	Sandbox *bubblewrap.Options
 
 	// Progress, if non-nil, is called at each step of opening a connection and when a connection is lost. Progress is
 	// never called concurrently. It should return quickly, since the connection does not proceed until it does, and it
@@ -136,6 +144,11 @@ func (o Options) check() (Options, error) {
 	}
 	if o.SilenceTimeout == 0 {
 		o.SilenceTimeout = defaultSilenceTimeout
+	}
+	if o.Sandbox != nil {
+		s := *o.Sandbox
+		s.Writable, s.ReadOnly, s.Hidden = slices.Clone(s.Writable), slices.Clone(s.ReadOnly), slices.Clone(s.Hidden)
+		o.Sandbox = &s
 	}
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}

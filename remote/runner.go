@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/remote/internal/frame"
@@ -268,6 +269,7 @@ func (r *Runner) start(ctx context.Context, request acpterm.StartRequest, pty *f
 	p, err := c.start(ctx, request.Output, frame.Start{
 		Command: commandOf(request.Command), Pin: request.Pin, Limits: limits,
 		MarkName: lookup.TerminalVariable, MarkValue: string(request.TerminalID), PTY: pty,
+		Sandbox: sandboxOf(r.options.Sandbox, request.Roots),
 	})
 	if err != nil {
 		return nil, forCommand(err, request.Command)
@@ -279,6 +281,17 @@ func commandOf(c acpterm.Command) frame.Command {
 	return frame.Command{
 		Path: frame.Bytes(c.Path), Args: frame.Texts(c.Args), Dir: frame.Bytes(c.Dir), Env: frame.Texts(c.Env),
 		Shell: frame.Bytes(c.ShellLine),
+	}
+}
+
+// sandboxOf returns the sandbox of a command in a session with these roots, or nil.
+func sandboxOf(o *bubblewrap.Options, roots []string) *frame.Sandbox {
+	if o == nil {
+		return nil
+	}
+	return &frame.Sandbox{
+		Network: o.Network, Writable: frame.Texts(o.Writable), ReadOnly: frame.Texts(o.ReadOnly),
+		Hidden: frame.Texts(o.Hidden), NoSyscallFilter: o.NoSyscallFilter, Roots: frame.Texts(roots),
 	}
 }
 

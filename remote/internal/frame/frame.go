@@ -16,7 +16,7 @@ import (
 )
 
 // Version is the version of the messages. The two sides must use the same version.
-const Version = 3
+const Version = 4
 
 // The kinds of frames: their first byte.
 const (

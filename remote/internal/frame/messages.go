@@ -73,6 +73,18 @@ type Start struct {
 	MarkName  string `json:"markName"`
 	MarkValue string `json:"markValue"`
 	PTY       *Size  `json:"pty,omitempty"` // of the terminal, or nil if the output is a pipe
+	// Sandbox confines the command with bubblewrap, unless it is nil.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
+}
+
+// Sandbox has the fields of bubblewrap.Options, and the directories that the session's commands may write to.
+type Sandbox struct {
+	Network         bool    `json:"network,omitempty"`
+	Writable        []Bytes `json:"writable,omitempty"`
+	ReadOnly        []Bytes `json:"readOnly,omitempty"`
+	Hidden          []Bytes `json:"hidden,omitempty"`
+	NoSyscallFilter bool    `json:"noSyscallFilter,omitempty"`
+	Roots           []Bytes `json:"roots,omitempty"`
 }
 
 // Size is the size of a PTY in characters, each number from 1 to 1000.

@@ -1,6 +1,5 @@
 // Package server is the helper on the remote side of a connection. It exchanges frames (package frame) with a Runner,
-// and runs its commands with the same code as a Manager. It imports acpterm's internal packages, but knows nothing
-// about terminals or the Agent Client Protocol.
+// and runs its commands with the same code as a Manager. It knows nothing about terminals or the Agent Client Protocol.
 //
 // # Slow operations
 //
@@ -83,6 +82,7 @@ type server struct {
 	sender     *sender
 	dir        string // the directory of commands that name none
 	supervisor proc.Supervisor
+	sandboxes  sandboxes
 	atWork     chan struct{} // has one element for each request at work
 
 	mu        sync.Mutex

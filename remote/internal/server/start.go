@@ -40,6 +40,12 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 	} else if err := checkDir(dir); err != nil {
 		return nil, err
 	}
+	if r.Sandbox != nil {
+		if err := p.server.confine(r, &spec, dir); err != nil {
+			return nil, err
+		}
+		defer closeFiles(spec.Files)
+	}
 	tree, err := p.server.supervisor.Start(p.startCtx, spec)
 	switch {
 	case p.startCtx.Err() != nil:
@@ -47,6 +53,8 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 			discard(tree)
 		}
 		return nil, &failure{kind: cancelled, err: context.Cause(p.startCtx)}
+	case err != nil && r.Sandbox != nil:
+		return nil, &failure{kind: internal, reason: "the sandbox's program cannot be started", err: err}
 	case err != nil:
 		return nil, startError(&spec, dir, err)
 	}

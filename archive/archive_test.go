@@ -104,6 +104,14 @@ func TestWhatIsKept(t *testing.T) {
 	raw, missed := output(t, all[0], 0)
 	require.True(t, long == raw)
 	require.Zero(t, missed)
+	text, err := all[0].Text()
+	require.NoError(t, err)
+	require.True(t, strings.ToValidUTF8(long, "\uFFFD") == text)
+	text = ""
+	for chunk := range all[0].Follow(t.Context(), 0) {
+		text += chunk.Text
+	}
+	require.True(t, strings.ToValidUTF8(long, "\uFFFD") == text, "characters are not split")
 	for _, offset := range []int64{1, 7, 64 << 10, int64(len(long)) - 1, int64(len(long)), int64(len(long)) + 1} {
 		raw, _ := output(t, all[0], offset)
 		require.True(t, long[min(offset, int64(len(long))):] == raw, "%d: %d bytes", offset, len(raw))
@@ -254,6 +262,12 @@ func TestDamagedFiles(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(path, data, 0o600))
+	base := []byte(filepath.Base(path))
+	base[18] ^= 1 // of another time
+	other := filepath.Join(dir, string(base))
+	require.NoError(t, os.Rename(path, other))
+	require.ErrorContains(t, open(t, dir, nil).Skipped()[0], "not the record of this file")
+	require.NoError(t, os.Rename(other, path))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "new-1"), data[:40], 0o600)) // of another program
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
 	a := open(t, dir, nil)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,7 @@ func TestCommandsBeyondMaxPast(t *testing.T) {
 			require.Equal(t, "output of a\n", v.text("terminals/"+keys[0]+"/text", 200))
 		}
 	}
+	require.False(t, slices.ContainsFunc(v.rows(), func(row tableRow) bool { return row.Key == keys[0] }))
 	v.text("terminals/"+keys[0]+"/text", 404)
 	v.text("terminals/"+keys[1]+"/text", 404)
 	names := ""

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -178,29 +177,6 @@ func (b localBackend) limits() (limits []EnforcedLimit) {
 		limits = append(limits, EnforcedLimit{Name: l.Name, Value: value, By: l.By, Tree: l.Tree})
 	}
 	return limits
-}
-
-// Rest also looks again at the end of the output: with Options.KeepDetached, a process outside the session is a member
-// only as long as it can write to it.
-func (b localBackend) Rest() func(context.Context) {
-	await := b.Tree.Rest()
-	if await == nil || b.Over() {
-		return await
-	}
-	return func(ctx context.Context) {
-		ctx, cancel := context.WithCancel(ctx)
-		var ended sync.WaitGroup
-		ended.Go(func() {
-			select {
-			case <-b.Ended():
-				cancel()
-			case <-ctx.Done():
-			}
-		})
-		await(ctx)
-		cancel()
-		ended.Wait()
-	}
 }
 
 // start compares the files of the program after the Sandbox and the journal, which may take a while.

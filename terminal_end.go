@@ -88,8 +88,8 @@ func (t *Terminal) prepareRelease(after func(*Terminal)) (begin func()) {
 //
 // The first call starts a goroutine that watches the tree after the exit; without it, nothing is watched. On Linux and
 // Windows, it waits for the exits of up to 16 processes at a time, and then looks for processes that they have started.
-// It looks every second instead on macOS and FreeBSD, and before Linux 5.3. Processes that no kill would find (see
-// Options.Cgroup) do not count, and neither do detached ones if Options.KeepDetached is set.
+// It looks every second on macOS and FreeBSD, before Linux 5.3, and if Options.KeepDetached is set. Detached processes
+// do not count then, and processes that no kill would find (see Options.Cgroup) never do.
 func (t *Terminal) Gone() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

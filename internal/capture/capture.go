@@ -88,9 +88,6 @@ func (r *Reader) Stop() {
 	<-r.ended
 }
 
-// Ended returns a channel that is closed when the output has ended and the sink is closed.
-func (r *Reader) Ended() <-chan struct{} { return r.ended }
-
 // Over reports whether the output has ended.
 func (r *Reader) Over() bool {
 	r.mu.Lock()

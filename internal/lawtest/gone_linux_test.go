@@ -62,18 +62,24 @@ func TestGoneWithKeepDetached(t *testing.T) {
 		KeepDetached: true, Commands: acpterm.CommandOptions{Escalation: quickly},
 	}))
 	t.Cleanup(func() { m.Close() })
-	names, create := files(t, 1)
-	term := hosttest.Create(t, m, shellRequest(fmt.Sprintf(
-		`setsid sh -c 'echo $$; `+await+`; exec sleep 300 <&- >&- 2>&-' &`, names[0])))
-	gone := term.Gone()
-	require.True(t, hosttest.AwaitExit(t, term).Success())
-	hosttest.AwaitOutput(t, term, "\n")
-	pid := hosttest.Number(strings.TrimSpace(term.Output().Output))
-	started := hosttest.StartTime(pid)
-	require.False(t, latch.IsClosed(gone), "it has the output open")
-	create()
-	<-gone
-	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
-	require.Equal(t, started, hosttest.StartTime(pid), "it was ended")
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours, as its number and start time show
+	for range 3 {
+		names, create := files(t, 2)
+		term := hosttest.Create(t, m, shellRequest(fmt.Sprintf(
+			`setsid sh -c 'echo $$; `+await+`; exec sleep 300 <&- >&- 2>&-' & `+await, names[1], names[0])))
+		gone := term.Gone()
+		hosttest.AwaitOutput(t, term, "\n") // it is in a session of its own
+		create()
+		require.True(t, hosttest.AwaitExit(t, term).Success())
+		pid := hosttest.Number(strings.TrimSpace(term.Output().Output))
+		started := hosttest.StartTime(pid)
+		for range 3 { // meanwhile, Gone finds the process
+			<-hosttest.Finish(t, m, hosttest.CommandRequest("true")).Gone()
+		}
+		require.False(t, latch.IsClosed(gone), "it has the output open")
+		create()
+		<-gone
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		require.Equal(t, started, hosttest.StartTime(pid), "it was ended")
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours, as its number and start time show
+	}
 }

@@ -10,7 +10,7 @@ import (
 const (
 	// maxWatched is the number of processes that one Rest watches. The next one watches the others.
 	maxWatched = 16
-	// firstRest and maxRest bound the pauses between two looks while no process can be watched.
+	// firstRest and maxRest bound the pauses between two looks that do not wait for exits alone.
 	firstRest = time.Millisecond
 	maxRest   = time.Second
 )
@@ -18,7 +18,8 @@ const (
 // Rest looks for the processes of the tree. It returns nil if it is certain that none runs. Otherwise the caller calls
 // await, once, and then looks again: await returns when the processes found have ended, which may have started others,
 // or when ctx is done. await may run during End. It costs a descriptor for each process. Without pidfds (before Linux
-// 5.3), without a usable /proc, and while all processes found are in execve, it returns after at most a second.
+// 5.3), without a usable /proc, and while all processes found are in execve, it returns after at most a second. So it
+// does with Spec.KeepDetached, because a process does not tell when it detaches itself.
 func (t *Tree) Rest() (await func(ctx context.Context)) {
 	if !t.HasExited() {
 		return func(ctx context.Context) { t.pause(ctx, maxRest) }
@@ -50,6 +51,12 @@ func (t *Tree) watch(s *scan) (await func(ctx context.Context)) {
 		t.forgetEscaped()
 	}
 	return func(ctx context.Context) {
+		t.rest = min(max(2*t.rest, firstRest), maxRest)
+		if t.keeps {
+			limited, cancel := context.WithTimeout(ctx, t.rest)
+			defer cancel()
+			ctx = limited
+		}
 		exited := false
 		for _, exit := range exits {
 			exited = exit(ctx) || exited
@@ -58,7 +65,6 @@ func (t *Tree) watch(s *scan) (await func(ctx context.Context)) {
 			t.rest = 0
 			return
 		}
-		t.rest = min(max(2*t.rest, firstRest), maxRest)
 		t.pause(ctx, t.rest)
 	}
 }

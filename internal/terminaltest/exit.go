@@ -17,6 +17,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
 
@@ -321,6 +322,7 @@ func TestGoneWaitsForSilentChildrenAndTheirs(t *testing.T, p Place) {
 	for range term.Follow(t.Context(), 0) {
 	}
 	for _, name := range names {
+		children.AwaitFile(p.path(name + ".awaited"))
 		require.False(t, latch.IsClosed(gone))
 		require.NoError(t, p.writeFile(name, nil, 0o600))
 	}

@@ -173,8 +173,9 @@ func portable() map[string]func(args []string) {
 		"stubborn-holder": func([]string) { fmt.Printf("%d\n", StartSilent("stubborn-silently")) },
 		// leave-behind FILE...: starts wait-for without any output, and exits.
 		"leave-behind": func(files []string) { startWithoutOutput("wait-for", files...) },
-		// wait-for FILE...: waits for the first file, leaves the others behind, and exits.
+		// wait-for FILE...: creates FILE.awaited, waits for the first file, leaves the others behind, and exits.
 		"wait-for": func(files []string) {
+			os.WriteFile(files[0]+".awaited", nil, 0o600)
 			if AwaitFile(files[0]); len(files) > 1 {
 				startWithoutOutput("wait-for", files[1:]...)
 			}

@@ -153,7 +153,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 			return g, fmt.Errorf("-audit: %w", err)
 		}
 	}
-	if opts.sandbox {
+	if opts.sandbox && opts.runner == nil { // the remote helper makes its own
 		if g.wrap, err = bubblewrap.New(&bubblewrap.Options{Network: opts.network}); err != nil {
 			return g, fmt.Errorf("-sandbox: %w", err)
 		}

@@ -48,6 +48,36 @@ func TestSandbox(t *testing.T) {
 	require.Len(t, readRecords(t, audit), 2)
 }
 
+// With -runner, the sandbox is that of the remote system.
+func TestSandboxOfARunner(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	root := realDir(t)
+	outside, err := os.MkdirTemp("/var/tmp", "outside")
+	require.NoError(t, err)
+	defer os.RemoveAll(outside)
+	c := startClient(t, exampleAgent(), "-sandbox", "-runner", farShell(root, binaries()), "-root", root,
+		"-prompt", fmt.Sprintf("echo mine > file; echo hers > %s/file", outside))
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "Read-only file system")
+	require.FileExists(t, filepath.Join(root, "file"))
+	require.NoFileExists(t, filepath.Join(outside, "file"))
+
+	bin := t.TempDir() // has everything but bwrap
+	for _, name := range []string{"sh", "uname", "acpterm-remote"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			path = filepath.Join(binaries(), name)
+		}
+		require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
+	}
+	without := "env -i HOME=" + root + " PATH=" + bin + " " + filepath.Join(bin, "sh")
+	c = startClient(t, exampleAgent(), "-sandbox", "-runner", without, "-root", root, "-prompt", "echo no > file2")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "bwrap cannot be found")
+	require.NoFileExists(t, filepath.Join(root, "file2"))
+}
+
 func TestSandboxNetwork(t *testing.T) {
 	t.Parallel()
 	needBubblewrap(t)

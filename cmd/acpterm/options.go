@@ -158,8 +158,6 @@ func (opts *options) check(allowed *allowances) error {
 		return errors.New("-timeout: must not be negative")
 	case opts.network && !opts.sandbox:
 		return errors.New("-network: needs -sandbox; without it, commands have the network")
-	case opts.sandbox && opts.runner != nil:
-		return errors.New("-sandbox: cannot be used with -runner; its command may enter a remote sandbox")
 	case opts.helpers != "" && opts.runner == nil:
 		return errors.New("-helpers: needs -runner")
 	}

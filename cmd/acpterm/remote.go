@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/acpterm/acpterm/remote"
 )
 
@@ -70,6 +71,9 @@ func (f *farEnd) open(ctx context.Context, opts *options) error {
 	options := remote.Options{Transport: remote.Command{Args: opts.runner}, Progress: f.news.progress}
 	if opts.helpers != "" {
 		options.Helpers = os.DirFS(opts.helpers)
+	}
+	if opts.sandbox {
+		options.Sandbox = &bubblewrap.Options{Network: opts.network}
 	}
 	runner, err := remote.NewRunner(options)
 	if err != nil {

@@ -132,7 +132,6 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 	}{
 		{exitUsage, []string{"-runner", ""}, "the command line is empty"},
 		{exitUsage, []string{"-runner", "ssh 'host"}, "is not closed"},
-		{exitUsage, []string{"-runner", shell, "-sandbox"}, "-sandbox: cannot be used with -runner"},
 		{exitUsage, []string{"-helpers", empty}, "-helpers: needs -runner"},
 		{exitUsage, []string{"-runner", shell, "-helpers", home + "/missing"}, "-helpers: "},
 		{exitUsage, []string{"-runner", shell, "-cwd", "missing"}, "-cwd: " + home + "/missing is not a directory"},

@@ -3,6 +3,7 @@ package ssh_test
 // The user's configuration of OpenSSH.
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -139,6 +140,19 @@ func TestProxyJump(t *testing.T) {
 	// A server that forwards nothing.
 	configure(t, hostBlock("closed", closed), hostBlock("target", target), "ProxyJump closed")
 	require.ErrorContains(t, refusal(t, &ssh.Transport{Host: "target"}), "prohibited")
+}
+
+// ConnectTimeout ends an attempt with a server that does not answer.
+func TestConfigConnectTimeout(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	configure(t, "AddressFamily inet", "ConnectTimeout 1", "Host alias", "HostName localhost", "Port "+port)
+	err = refusal(t, &ssh.Transport{Host: "alias"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "ConnectTimeout, 1s")
+	requireNoGoroutines(t)
 }
 
 // A public key in the configuration selects the key of the agent.

@@ -134,8 +134,9 @@ func (t *Transport) open(ctx context.Context, name string, route []*hop) (*conne
 // connect logs in to a server, through the last of the clients if there are any.
 func (t *Transport) connect(ctx context.Context, h *hop, through []*ssh.Client) (*ssh.Client, error) {
 	if h.timeout > 0 {
+		late := fmt.Errorf("no login within ConnectTimeout, %v: %w", h.timeout, context.DeadlineExceeded)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, h.timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, h.timeout, late)
 		defer cancel()
 	}
 	hosts, err := readKnownHosts(h)
@@ -149,7 +150,7 @@ func (t *Transport) connect(ctx context.Context, h *hop, through []*ssh.Client) 
 	defer keys.close()
 	dialed, err := dial(ctx, h, through)
 	if err != nil {
-		return nil, err
+		return nil, orCause(ctx, err)
 	}
 	stop := closeWhenDone(ctx, dialed)
 	defer stop()
@@ -160,7 +161,7 @@ func (t *Transport) connect(ctx context.Context, h *hop, through []*ssh.Client) 
 		HostKeyAlgorithms: hosts.algorithms(h.keyName),
 	})
 	if err != nil {
-		return nil, keys.explain(err)
+		return nil, orCause(ctx, keys.explain(err))
 	}
 	client := ssh.NewClient(conn, channels, requests)
 	if !stop() {
@@ -168,6 +169,14 @@ func (t *Transport) connect(ctx context.Context, h *hop, through []*ssh.Client) 
 		return nil, context.Cause(ctx)
 	}
 	return client, nil
+}
+
+// orCause returns why ctx is done, or err if it is not.
+func orCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // dial connects to a server.

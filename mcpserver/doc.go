@@ -12,8 +12,8 @@
 // Each MCP session is a session of the Manager, so policies, approvals, limits, sandboxes, records, events and quotas
 // apply as they do to terminal/* requests, and the commands appear in the same live view. The end of an MCP session
 // releases its terminals. Sessions do not see each other's commands. The program
-// github.com/acpterm/acpterm/cmd/acpterm-mcp is such a server with rules on its command line. See docs/mcp.md in the
-// repository for the configuration of agents.
+// github.com/acpterm/acpterm/cmd/acpterm-mcp is such a server with rules on its command line. In the repository, see
+// docs/mcp.md for its configuration, and docs/mcpserver.md for hosts.
 //
 // # Tools
 //

@@ -5,6 +5,7 @@
 
 import { isError } from './firsterror.js'
 import { isHeld, mayMark, maxMark } from './marks.js'
+import { testMarkOf } from './testmarks.js'
 
 // Marks beyond these numbers are text like any other, so that no output makes the page slow.
 const maxOpen = 100
@@ -76,7 +77,7 @@ export class Groups {
         }
         if (plain) yield this.#piece(plain)
         plain = ''
-        yield { ...this.#piece(`${this.#indent(1)}\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.title}\x1b[0m\n`), group: heading }
+        yield { ...this.#piece(`${this.#indent(1)}\x1b[0;1;34m${heading.folded ? '▸' : '▾'}\x1b[39m ${mark.text ?? mark.title}\x1b[0m\n`), group: heading }
         continue
       }
       const hidden = this.#hidden
@@ -128,7 +129,7 @@ export class Groups {
   }
 
   #markOf(line) {
-    const mark = markOf(line)
+    const mark = markOf(line) ?? testMarkOf(line, this.#open)
     return mark?.begins && (this.#open.length >= maxOpen || this.#begun >= maxGroups) ? null : mark
   }
 
@@ -143,7 +144,9 @@ export class Groups {
   // begin returns a new group. Once it has ended, it has lines, the number of those between the marks, and seconds, which
   // is NaN if the marks do not tell. line is the number of its heading, comparable with those of its parents.
   /** @param {Mark} mark */
-  #begin({ title, name, folds, time }) {
+  #begin({ title, name, folds, time, closes = [] }) {
+    const first = this.#open.findIndex(group => closes.includes(group.name))
+    if (first >= 0) for (const group of this.#open.splice(first)) this.#close(group)
     this.any = true
     this.#begun++
     if (!name) { // GitHub's are not nested
@@ -181,6 +184,7 @@ export class Groups {
  * @property {string} [title]
  * @property {boolean} [folds]
  * @property {string} [rest] of the line
+ * @property {string[]} [closes] names of groups
  * @property {string} [text]
  */
 

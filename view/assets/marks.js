@@ -1,8 +1,8 @@
 // The texts that begin a mark of groups.js, which a page loads when the first of them arrives.
 
 const words = ['group', 'endgroup', 'error', 'warning', 'notice', 'debug']
-const marks = ['section_start:', 'section_end:', ...words.flatMap(word => [`::${word}`, `##[${word}]`])]
-const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end):`)
+const marks = ['section_start:', 'section_end:', '=== RUN   ', '=== CONT  ', '=== NAME  ', ...words.flatMap(word => [`::${word}`, `##[${word}]`])]
+const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end):|^(?:=== (?:RUN|CONT|NAME) |(?:PASS|FAIL) \\S+\\.\\w+|running \\d+ test|(?:={3,}|_{3,}|----) .* (?:=|_|-){3,})`, 'm')
 
 // maxMark is how many characters a line with a mark has at most.
 export const maxMark = 1000
@@ -15,10 +15,11 @@ export function mayMark(text) {
   return anyMark.test(text) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
 }
 
-// isHeld reports whether an unfinished line can become a mark. An "s" alone is shown, as it may be a sign of progress.
+// isHeld reports whether an unfinished line can become a mark. An "s" or "=" alone is shown, as it may be a
+// sign of progress.
 export function isHeld(line) {
   if (!line || line.length >= maxMark) return false
   const text = line.replace(/^(?:\x1b\[[\d;]*[mK])+/, '')
-  if (text === 's') return false
+  if (/^[s=]$/.test(text)) return false
   return /^\x1b(?:\[[\d;]*)?$/.test(text) || marks.some(mark => mark.startsWith(text.slice(0, mark.length)))
 }

@@ -177,6 +177,10 @@ func testAxe(t *testing.T, b *browser) {
 				}
 				look(command)
 				if command == "serve" {
+					eval[bool](p, `(part('.first-error').click(), true)`)
+					p.until(`visible(part('.errors li')) && part('.marked')`)
+					look(command + " with its errors")
+					eval[bool](p, `(part('.first-error').click(), true)`)
 					eval[bool](p, `(part('.reader').click(), true)`)
 					p.until(transcript + `.endsWith('a.go: wrong')`)
 					look(command + " for screen readers")
@@ -189,6 +193,7 @@ func testAxe(t *testing.T, b *browser) {
 				eval[bool](p, `(part('.copy').click(), part('[aria-label=Close]').click(), true)`)
 				eval[bool](p, `(location.hash = '', true)`)
 			}
+			eval[bool](p, `(localStorage.clear(), true)`) // the times are kept
 			p.close()
 		}
 	}

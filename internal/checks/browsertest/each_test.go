@@ -140,6 +140,7 @@ var inEach = []struct {
 	{"lines wrap at words", testWords, false},
 	{"the pane ends with its output", testPaneEnd, false},
 	{"groups are indented, and their headings stay", testGroupLook, false},
+	{"tests fold", testTestGroups, false},
 	{"many groups are there soon", testManyGroups, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }

@@ -110,3 +110,33 @@ func testManyGroups(t *testing.T, b visitor) {
 	})`))
 	p.requireQuiet()
 }
+
+// Tests fold: those of Go, sections and failures of pytest, files of Jest, and the tests and failures of cargo.
+func testTestGroups(t *testing.T, b visitor) {
+	commands := make(acptermtest.Commands)
+	runners := map[string][2]string{
+		"go": {"=== RUN   TestA\n=== RUN   TestA/sub\nlog\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/sub (0.00s)\n=== RUN   TestB\nlog\n--- PASS: TestB (0.00s)\nPASS\nok  \tshop\t0.1s\n",
+			"▸ === RUN   TestA\n▸ === RUN   TestB\nPASS\nok  \tshop\t0.1s\n"},
+		"pytest": {"==== test session starts ====\ncollected 2 items\ntest_a.py F.\n==== FAILURES ====\n____ test_x ____\nE   assert 1\n____ test_y ____\nE   assert 2\n==== 2 failed in 0.12s ====\n",
+			"▸ ==== test session starts ====\n▸ ==== FAILURES ====\n==== 2 failed in 0.12s ====\n"},
+		"jest": {"PASS src/a.test.js\n  ok\nFAIL src/b.test.ts (5.1 s)\n  bad\nTest Suites: 1 failed\n",
+			"▸ PASS src/a.test.js\n▸ FAIL src/b.test.ts (5.1 s)\nTest Suites: 1 failed\n"},
+		"cargo": {"running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nno\n\nfailures:\n    b\n",
+			"▸ running 2 tests\nfailures:\n\n▸ ---- b stdout ----\nfailures:\n    b\n"},
+		"none": {"running late\n=== \n==> x\nPASS the salt\n", "running late\n=== \n==> x\nPASS the salt\n"},
+	}
+	for name, runner := range runners {
+		commands[name] = acptermtest.Print(runner[0], 0)
+	}
+	v := serve(t, made(t, commands), nil)
+	for name, runner := range runners {
+		p := b.visit(t, v.only(v.create(t, name)))
+		p.until(fmt.Sprintf(`el.row?.ended && el.text.replaceAll('▾ ', '') === %q`, runner[0]))
+		if name != "none" {
+			eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
+		}
+		p.until(fmt.Sprintf(`el.text === %q`, runner[1]))
+		p.requireQuiet()
+		p.end()
+	}
+}

@@ -35,10 +35,9 @@
 //
 // Lines have numbers, links and times, unless the terminal has a PTY. Numbers begin at the first retained line. Times
 // are exact to a quarter of a second for the first quarter of an hour of a command; one after ≤ is the latest possible.
-// Lines that GitHub ("::group::") or GitLab ("section_start:") would group fold below headings, and so do tests of Go,
-// pytest, Jest and cargo. Errors and warnings have
-// colours. The header counts the lines that report an error, a list leads to each of them, and F8 to the next. Lines that
-// are too long wrap at words.
+// Groups of GitHub ("::group::") and GitLab ("section_start:"), and tests of Go, pytest, Jest and cargo, fold below
+// headings. Errors and warnings have colours. The header counts the lines that report an error, a list leads to each of
+// them, and F8 to the next. Long lines wrap at words.
 package view
 
 // View with its options, handler and routes.

@@ -56,8 +56,8 @@ func testPaneEnd(t *testing.T, b visitor) {
 	p.until(`el.text === 'one\ntwo\n' && ` + used + ` < 0.5`)
 	eval[bool](p, `(part('.copy').click(), true)`)
 	p.until(`(() => {
-		const { left, bottom } = part('.menu').lastElementChild.getBoundingClientRect()
-		return el.shadowRoot.elementFromPoint(left + 9, bottom - 9) === part('.menu').lastElementChild
+		const last = [...part('.menu').children].filter(visible).at(-1), { left, bottom } = last.getBoundingClientRect()
+		return el.shadowRoot.elementFromPoint(left + 9, bottom - 9) === last
 	})()`)
 	eval[bool](p, `(part('.copy').click(), true)`)
 	texts <- strings.Repeat("more\n", 100) + "end\n"

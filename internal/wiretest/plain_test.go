@@ -54,6 +54,7 @@ func TestWirePlainOutput(t *testing.T) {
 			}
 			head := agent.ReadHead(got)
 			require.True(t, strings.HasPrefix(plain, head.Text))
+			require.Greater(t, len(head.Text), min(len(plain), 100)-utf8.UTFMax)
 			require.EqualValues(t, len(head.Text), head.End)
 			require.EqualValues(t, len(plain)-len(got.Output), head.OutputStart)
 		}

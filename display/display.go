@@ -38,8 +38,8 @@ func Quote(text string, most int) string {
 }
 
 // Question returns a description of a question's command for display to the user, with one item per line: the program,
-// the arguments or the shell line, the directory, any variables set by the agent, any Unverified files, and the reason.
-// Values are formatted using Quote.
+// the arguments or the shell line, the directory, any variables set by the agent, whether input can be typed, any
+// Unverified files, and the reason. Values are formatted using Quote.
 //
 // The arguments or the shell line may take up to most bytes, the variables may take up to half of that, and each of the
 // other values may take up to a sixth. Longer values are truncated, and the size of the omitted part is shown. If most
@@ -80,6 +80,9 @@ func Question(q acpterm.Question, most int) (text string, omitted int) {
 			return name + "=" + value, left + more, len(set[i].Name) + len(set[i].Value)
 		})
 		line("variables", shown, left)
+	}
+	if q.PTY != nil && q.PTY.Attended {
+		line("input", "can be typed into it while it runs", 0)
 	}
 	for _, file := range q.Unverified {
 		shown, left := show(file, part(most, 6), `"`)

@@ -83,13 +83,14 @@ func TestAQuestionShowsTheCommandExactly(t *testing.T) {
 	q := question("two words", "\r? Run \"/bin/true\"?", "\u202egnp\n", "\u009b1A", "\xff", "\u3164")
 	q.Command.Path, q.Name = "/bin/ec\x1b[2Jho", "sh"
 	q.Requested.Env = []acpterm.EnvVariable{{Name: "A\nB", Value: "\ttab\u2800"}, {Name: "EMPTY"}}
-	q.Unverified = []string{"/bin/large"}
+	q.Unverified, q.PTY = []string{"/bin/large"}, &acpterm.PTYOptions{Attended: true}
 	text, omitted := display.Question(q, 1000)
 	require.Equal(t, `program    "/bin/ec\x1b[2Jho"
 called     "sh"
 arguments  "two words" "\r? Run \"/bin/true\"?" "\u202egnp\n" "\u009b1A" "\xff" "\u3164"
 directory  "/dir"
 variables  "A\nB"="\ttab\u2800" "EMPTY"=""
+input      can be typed into it while it runs
 unverified "/bin/large": its contents cannot be compared, and may be changed before it runs
 because    "no rule allows this"
 `, text)

@@ -36,7 +36,7 @@ func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput
 		return question, commandResult{}, c.explain(advice(naming(err, in)))
 	}
 	stop := report(ctx, req, t)
-	err = c.await(ctx, t, c.limit(req, in.WaitMS))
+	err = c.await(ctx, t, c.limit(req, in.WaitMS, defaultWait))
 	stop()
 	if err != nil {
 		if in.KillOnCancel {
@@ -74,14 +74,14 @@ const (
 	limitsName      = "acpterm"
 )
 
-// limit returns how long a call waits.
-func (c *session) limit(req *mcp.CallToolRequest, ms *int64) time.Duration {
+// limit returns how long a call waits, by default for otherwise.
+func (c *session) limit(req *mcp.CallToolRequest, ms *int64, otherwise time.Duration) time.Duration {
 	most := c.options.maxWait()
 	if c.quiet > 0 && req.Params.GetProgressToken() == nil {
 		most = min(most, c.quiet)
 	}
 	if ms == nil {
-		return min(defaultWait, most)
+		return min(otherwise, most)
 	}
 	return time.Duration(min(max(*ms, 0), most.Milliseconds())) * time.Millisecond
 }
@@ -131,9 +131,9 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	var line string
 	var found *bool
 	if match == nil {
-		err = c.await(ctx, t, c.limit(req, in.WaitMS))
+		err = c.await(ctx, t, c.limit(req, in.WaitMS, defaultWait))
 	} else {
-		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS))
+		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS, defaultWait))
 		if ctx.Err() != nil {
 			err = c.cancelled(ctx, t)
 		}
@@ -319,7 +319,12 @@ func (c *session) describe(t *acpterm.Terminal, r commandResult, offset int64, l
 	if r.Signal != "" || r.ExitCode != nil && *r.ExitCode != 0 {
 		failures = c.failuresOf(t)
 	}
-	e := readOutput(t, offset, most, part, failures)
+	var e excerpt
+	if input := c.inputOf(t); input != nil {
+		e = input.excerpt(t, offset, most, part, failures)
+	} else {
+		e = readOutput(t, offset, most, part, failures)
+	}
 	r.Output, r.Offset, r.NextOffset = e.text, e.offset, e.next
 	r.OmittedBytes, r.LostBytes, r.More = e.omitted, e.lost, e.more
 	return text(r.String()), r, nil

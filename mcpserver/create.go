@@ -75,7 +75,10 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 		asker.name = shorten(p.ClientInfo.Name, 64)
 	}
 	ctx = context.WithValue(ctx, clientKey{}, asker)
-	request := c.request(req, in)
+	request, options := c.request(req, in), c.commandOptions(in)
+	if options != nil {
+		ctx = context.WithValue(ctx, inputKey{}, true)
+	}
 	go func() {
 		defer c.creates.Done()
 		defer cancel()
@@ -84,10 +87,13 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 			n.err = closing("create")
 			return
 		}
-		n.terminal, n.err = c.manager.Create(ctx, request, nil)
+		n.terminal, n.err = c.manager.Create(ctx, request, options)
 		if n.err == nil {
 			c.searchFailures(n.terminal)
 			n.err = c.announce(n.terminal)
+		}
+		if n.err == nil && options != nil {
+			c.takesInput(n.terminal)
 		}
 	}()
 	return n

@@ -18,7 +18,8 @@
 // # Tools
 //
 // docs/mcp.md lists them. Run starts a shell line, or a program with arguments. It returns when the command ends, or
-// after a wait chosen by the agent, with an id for the others: wait, output, kill, release and list.
+// after a wait chosen by the agent, with an id for the others: write, wait, output, kill, release and list. Write types
+// into commands on a PTY.
 //
 // All of them return structured results and text for the model. While a call waits, progress notifications carry the
 // latest lines, if the client asks for them. A client that cancels a call ends the call, but its command only if

@@ -17,31 +17,34 @@ type runInput struct {
 	Description  string            `json:"description,omitempty"`
 	WaitMS       *int64            `json:"wait_ms,omitempty"`
 	KillOnCancel bool              `json:"kill_on_cancel,omitempty"`
+	PTY          bool              `json:"pty,omitempty"`
 	MaxBytes     int               `json:"max_bytes,omitempty"`
 }
 
 // runSchema describes the arguments of run. Relative working directories refer to dir, unless it is empty.
 func runSchema(dir string) *jsonschema.Schema {
-	cwd := "The working directory. A relative path refers to the default directory."
+	cwd := "The working directory, or a path relative to the default one."
 	if dir == "" {
 		cwd = "The working directory, an absolute path."
 	}
 	return schema[runInput](map[string]string{
-		"command":     `A shell line such as "npm test 2>&1 | tail", or the name or path of a program if args are given.`,
-		"args":        "Arguments for the program. With them, no shell is used.",
-		"cwd":         cwd,
-		"env":         "Environment variables to set.",
-		"description": "What the command is for, in a few words. It is returned by list, and recorded with the command.",
-		"wait_ms": "How long to wait for the command to end, in milliseconds. The default is 30000. With 0, run returns " +
-			"as soon as the command has started: use that for servers.",
-		"kill_on_cancel": "Whether to kill the command if this call is cancelled while it waits.",
+		"command":        `A shell line such as "npm test 2>&1 | tail", or a program's name or path if args are given.`,
+		"args":           "The program's arguments. With them, no shell is used.",
+		"cwd":            cwd,
+		"env":            "Environment variables to set.",
+		"description":    "What the command is for, in a few words.",
+		"wait_ms":        "The longest wait in milliseconds, by default 30000. With 0, run returns once it has started.",
+		"kill_on_cancel": "Kill the command if this call is cancelled.",
+		"pty":            "Run it on a PTY that write types into: for prompts, REPLs, editors. The user may be asked.",
 		"max_bytes":      aboutMaxBytes,
 	})
 }
 
 const (
-	aboutID       = "The id of the command, as returned by run."
-	aboutMaxBytes = "The most bytes of output to return. It can only lower the server's limit."
+	aboutID       = "The command's id."
+	aboutMaxBytes = "The most bytes of output to return."
+	aboutOffset   = "Where to begin, usually next_offset of an earlier result. Negative counts from the end."
+	aboutWait     = "The longest wait in milliseconds, by default 30000."
 )
 
 type waitInput struct {
@@ -56,11 +59,28 @@ type waitInput struct {
 func waitSchema() *jsonschema.Schema {
 	return schema[waitInput](map[string]string{
 		"id":           aboutID,
-		"wait_ms":      "The longest time to wait, in milliseconds. The default is 30000.",
-		"until":        "Text to wait for. It must be within one line of the output from offset on.",
-		"until_regexp": "A regular expression (RE2) to wait for. It is matched against each line from offset on.",
-		"offset": "Where to begin with the output, usually next_offset of an earlier result. The default is 0, the " +
-			"beginning. A negative offset counts from the end.",
+		"wait_ms":      aboutWait,
+		"until":        "Text to wait for, within one line of the output from offset on.",
+		"until_regexp": "A regular expression (RE2) to wait for, in one line from offset on.",
+		"offset":       aboutOffset,
+		"max_bytes":    aboutMaxBytes,
+	})
+}
+
+type writeInput struct {
+	ID       string   `json:"id"`
+	Text     string   `json:"text,omitempty"`
+	Keys     []string `json:"keys,omitempty"`
+	WaitMS   *int64   `json:"wait_ms,omitempty"`
+	MaxBytes int      `json:"max_bytes,omitempty"`
+}
+
+func writeSchema() *jsonschema.Schema {
+	return schema[writeInput](map[string]string{
+		"id":        aboutID,
+		"text":      "Text to type. A line feed is the key enter.",
+		"keys":      "Keys to press after the text: enter, tab, esc, up, down, ctrl-c, ctrl-d and so on.",
+		"wait_ms":   "The longest wait in milliseconds, by default 5000.",
 		"max_bytes": aboutMaxBytes,
 	})
 }
@@ -74,11 +94,9 @@ type outputInput struct {
 
 func outputSchema() *jsonschema.Schema {
 	s := schema[outputInput](map[string]string{
-		"id": aboutID,
-		"offset": "Where to begin, usually next_offset of an earlier result. The default is 0, the beginning. A negative " +
-			"offset counts from the end.",
-		"show": "What to show if the output is too long: its ends (the default), its start to read on without a gap, or " +
-			"its end.",
+		"id":        aboutID,
+		"offset":    aboutOffset,
+		"show":      "What to show of long output: its ends (the default), its start, to read on without gaps, or its end.",
 		"max_bytes": aboutMaxBytes,
 	})
 	s.Properties["show"].Enum = []any{"ends", "start", "end"}

@@ -30,6 +30,12 @@ type Options struct {
 	// 4 minutes unless the client asks for progress.
 	MaxWait time.Duration
 
+	// Input, if non-nil, is a policy on commands that the model may type into, because it has started them with pty. It
+	// is consulted in addition to the policies of the Manager and of Session, which do not see the programs that a
+	// pager, an editor or an interpreter starts. If nil, Options.Approve of the Manager is asked about each such
+	// command. To remember its answers, use a policy that asks, and wrap it with policy.Approvals.
+	Input acpterm.Policy
+
 	// Instructions is shown to the model by most clients, after a few sentences about the tools.
 	Instructions string
 

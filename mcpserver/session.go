@@ -35,13 +35,14 @@ type session struct {
 	cancel context.CancelFunc
 	close  func() error // releases the terminals, and waits until their trees are gone
 
-	creates  sync.WaitGroup // calls of Manager.Create; none is added once closed is set
+	creates  sync.WaitGroup // calls of Manager.Create and Terminal.Write; none is added once closed is set
 	searches sync.WaitGroup // of output for errors; none is added once there are no creates
 
 	mu       sync.Mutex
 	closed   bool
 	pending  map[string]*creation // that wait for an answer, by the state that the client returns with it
 	failures map[acpterm.TerminalID]*failures
+	inputs   map[*acpterm.Terminal]*terminalInput
 }
 
 // open opens a session. ctx applies only to this call.
@@ -61,12 +62,17 @@ func (s *Server) newSession() (*session, error) {
 	c := &session{
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
 		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
-		failures: make(map[acpterm.TerminalID]*failures),
+		failures: make(map[acpterm.TerminalID]*failures), inputs: make(map[*acpterm.Terminal]*terminalInput),
 	}
 	var options acpterm.SessionOptions
 	if s.options.Session != nil {
 		options = *s.options.Session
 	}
+	policies := acpterm.Policies{s.options.inputPolicy()}
+	if options.Policy != nil { // first, so that records name its rule
+		policies = acpterm.Policies{options.Policy, policies}
+	}
+	options.Policy = policies
 	c.dir = options.Commands.Dir
 	if c.dir == "" && len(options.Roots) > 0 {
 		c.dir = options.Roots[0]
@@ -146,7 +152,8 @@ func (s *Server) opened(id acpterm.SessionID) (closed func(), err error) {
 func (c *session) instructions() string {
 	text := "These tools run commands in terminals. run starts a command, waits for it for a while and returns its id. " +
 		"A command that is still running continues in the background: wait for it, read its output, or kill it. " +
-		"Standard input is at end of file, so use options that ask no questions. " +
+		"Standard input is at end of file, so use options that ask no questions, or start the command with pty and " +
+		"answer with write. " +
 		"Long output is cut in the middle, and each cut is marked with the offset to read on from."
 	if c.dir != "" {
 		text += " Commands run in " + c.dir + " unless cwd says otherwise."
@@ -157,7 +164,7 @@ func (c *session) instructions() string {
 	return text
 }
 
-// beginCreate counts a call of Manager.Create. It returns false if the session is closing.
+// beginCreate counts a call of Manager.Create or Terminal.Write. It returns false if the session is closing.
 func (c *session) beginCreate() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

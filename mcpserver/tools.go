@@ -1,50 +1,63 @@
 package mcpserver
 
 // The tools, with their descriptions for models, and their annotations.
+//
+// Agents with many tools show a model only names until it searches, so the first sentences have the words that a model
+// searches for: shell, command, terminal, output. The names stay short: agents put the server's name before them, and
+// users' permissions contain them.
 
 import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// alwaysLoad asks Claude Code not to hide a tool behind a search.
+func alwaysLoad() mcp.Meta { return mcp.Meta{"anthropic/alwaysLoad": true} }
+
 func (c *session) addTools() {
 	reads := &mcp.ToolAnnotations{
 		ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false),
 	}
+	types := &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)}
 	ends := &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)}
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "run", Title: "Run a command",
-		Description: "Runs a shell line, or a program if args are given. Returns when the command ends, or after wait_ms " +
-			"with its output so far. It then keeps running in the background: use its id with wait, output and kill.",
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+		Name: "run", Title: "Run a command", Meta: alwaysLoad(),
+		Description: "Runs a shell command in a terminal: a line as for bash, or a program with args. Returns when it " +
+			"ends, or after wait_ms while it goes on in the background: use its id with wait, output, write and kill.",
+		Annotations: types,
 		InputSchema: runSchema(c.dir), OutputSchema: commandSchema(),
 	}, c.run)
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "wait", Title: "Wait for a command",
-		Description: "Waits until a command ends or, if until or until_regexp is given, until a line of its output " +
-			"matches, but at most for wait_ms. Returns the output from offset on. The command is not affected.",
+		Name: "write", Title: "Type into a command", Meta: alwaysLoad(),
+		Description: "Types text and keys into a terminal command that run started with pty, such as a REPL. Returns what " +
+			"changes on the screen, once output pauses.",
+		Annotations: types, InputSchema: writeSchema(), OutputSchema: commandSchema(),
+	}, c.write)
+	mcp.AddTool(c.server, &mcp.Tool{
+		Name: "wait", Title: "Wait for a command", Meta: alwaysLoad(),
+		Description: "Waits until a terminal command ends or, with until or until_regexp, a line of its output matches, " +
+			"but at most for wait_ms. Returns the output from offset on.",
 		Annotations: reads, InputSchema: waitSchema(), OutputSchema: commandSchema(),
 	}, c.wait)
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "output", Title: "Read a command's output",
-		Description: "Returns a command's output so far, from offset on, and next_offset to read on from later. " +
-			"Long output is cut in the middle unless show says otherwise. Does not wait.",
+		Name: "output", Title: "Read a command's output", Meta: alwaysLoad(),
+		Description: "Reads the output of a terminal command so far, without waiting. Long output is cut in the middle " +
+			"unless show says otherwise.",
 		Annotations: reads, InputSchema: outputSchema(), OutputSchema: commandSchema(),
 	}, c.output)
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "kill", Title: "Kill a command",
-		Description: "Ends a command and all processes that it has started, gracefully first and then by force. Returns " +
-			"when they are gone. The output can still be read.",
+		Name: "kill", Title: "Kill a command", Meta: alwaysLoad(),
+		Description: "Kills a terminal command and all processes that it has started, gracefully first. Its output can " +
+			"still be read.",
 		Annotations: ends, InputSchema: idSchema(), OutputSchema: commandSchema(),
 	}, c.kill)
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "release", Title: "Forget a command",
-		Description: "Kills a command and all processes that it has started, and forgets its output. The id becomes " +
-			"unknown. The id \"ended\" means all commands that have ended.",
+		Name: "release", Title: "Forget a command", Meta: alwaysLoad(),
+		Description: "Kills a terminal command, and forgets its output and id. The id \"ended\" means all that have ended.",
 		Annotations: ends, InputSchema: idSchema(), OutputSchema: releaseSchema(),
 	}, c.release)
 	mcp.AddTool(c.server, &mcp.Tool{
-		Name: "list", Title: "List commands",
-		Description: "Lists the commands of this session that have not been released, the oldest first.",
+		Name: "list", Title: "List commands", Meta: alwaysLoad(),
+		Description: "Lists the terminal commands of this session that have not been released, the oldest first.",
 		Annotations: reads, OutputSchema: listSchema(),
 	}, c.list)
 }

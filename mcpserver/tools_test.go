@@ -172,8 +172,9 @@ func TestToolsAreDescribed(t *testing.T) {
 	for _, tool := range tools.Tools {
 		readOnly[tool.Name] = tool.Annotations.ReadOnlyHint
 		require.NotEqual(t, tool.Annotations.ReadOnlyHint, *tool.Annotations.DestructiveHint, tool.Name)
-		require.Equal(t, tool.Name == "run", *tool.Annotations.OpenWorldHint)
-		require.Equal(t, tool.Name != "run", tool.Annotations.IdempotentHint)
+		runs := tool.Name == "run" || tool.Name == "write"
+		require.Equal(t, runs, *tool.Annotations.OpenWorldHint)
+		require.Equal(t, runs, !tool.Annotations.IdempotentHint)
 		require.NotEmpty(t, tool.Description)
 		for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
 			properties, _ := schema.(map[string]any)["properties"].(map[string]any)
@@ -193,8 +194,29 @@ func TestToolsAreDescribed(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]bool{
-		"run": false, "output": true, "wait": true, "kill": false, "release": false, "list": true,
+		"run": false, "write": false, "output": true, "wait": true, "kill": false, "release": false, "list": true,
 	}, readOnly)
+}
+
+// TestToolsAreShort limits what agents put before their models in every session: names, titles, descriptions and arguments. And
+// the first sentences have what a model searches for that sees only names.
+func TestToolsAreShort(t *testing.T) {
+	s := connect(t, newServer(t, nil, &Options{Session: &acpterm.SessionOptions{Roots: []string{t.TempDir()}}}), nil)
+	tools, err := s.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	size := 0
+	for _, tool := range tools.Tools {
+		shown, err := json.Marshal(object{
+			"name": tool.Name, "title": tool.Title, "description": tool.Description, "inputSchema": tool.InputSchema,
+		})
+		require.NoError(t, err)
+		size += len(shown)
+		first, _, _ := strings.Cut(tool.Description, ". ")
+		require.Regexp(t, "terminal commands?\\b|command in a terminal", first)
+		require.Equal(t, true, tool.Meta["anthropic/alwaysLoad"])
+	}
+	t.Logf("%d tools, %d tokens", len(tools.Tools), size/4)
+	require.LessOrEqual(t, size/4, 1200)
 }
 
 func TestRelativeDirectoryNeedsADefault(t *testing.T) {
@@ -207,7 +229,7 @@ func TestRelativeDirectoryNeedsADefault(t *testing.T) {
 	}
 	require.Contains(t, about(nil), "an absolute path")
 	rooted := &Options{Session: &acpterm.SessionOptions{Roots: []string{t.TempDir()}}}
-	require.Contains(t, about(rooted), "A relative path refers to the default directory")
+	require.Contains(t, about(rooted), "relative to the default one")
 }
 
 // A line that begins before missed output does not go on after it, nor does an escape sequence.
@@ -241,13 +263,13 @@ func TestOddArgumentsAreErrorsOfTheTool(t *testing.T) {
 	deep := strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500)
 	values := []string{`null`, `true`, `0`, `-1`, `1e400`, `1.5`, `9223372036854775808`, `""`, `"\u0000"`, `"\ud800"`,
 		`[]`, `[null]`, `{}`, `{"":null}`, `{"command":{"command":1}}`, deep, `"` + strings.Repeat("x", 33<<10) + `"`}
-	for _, tool := range []string{"run", "output", "wait", "kill", "release", "list"} {
+	for _, tool := range []string{"run", "write", "output", "wait", "kill", "release", "list"} {
 		for _, value := range values {
 			odd := []string{value, `{"id":` + value + `}`, `{"command":` + value + `}`, `{"x":` + value + `}`}
-			for _, key := range []string{"args", "cwd", "env", "wait_ms", "kill_on_cancel", "max_bytes", "description"} {
+			for _, key := range []string{"args", "cwd", "env", "wait_ms", "kill_on_cancel", "pty", "max_bytes", "description"} {
 				odd = append(odd, `{"command":"true","`+key+`":`+value+`}`)
 			}
-			for _, key := range []string{"wait_ms", "until", "until_regexp", "offset", "show", "max_bytes"} {
+			for _, key := range []string{"wait_ms", "until", "until_regexp", "offset", "show", "max_bytes", "text", "keys"} {
 				odd = append(odd, `{"id":"`+r.ID+`","`+key+`":`+value+`}`)
 			}
 			for _, arguments := range odd {

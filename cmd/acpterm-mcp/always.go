@@ -30,6 +30,7 @@ type kept struct {
 	Variables map[string]string `json:"variables,omitempty"` // set by the agent
 	Rule      string            `json:"rule,omitempty"`      // that asks
 	Place     string            `json:"place,omitempty"`     // a sandbox or a remote shell
+	Input     bool              `json:"input,omitempty"`     // the agent can type into it
 	Time      *time.Time        `json:"time,omitempty"`      // of the answer
 }
 
@@ -73,7 +74,7 @@ func (opts *options) openAlways() *alwaysFile {
 func (a *alwaysFile) entry(p acpterm.Proposal, rule string) kept {
 	e := kept{
 		Program: p.Command.Path, Args: p.Command.Args, Line: p.Command.ShellLine, Dir: p.Command.Dir, Rule: rule,
-		Place: a.place,
+		Place: a.place, Input: p.Stdin || p.PTY != nil && p.PTY.Attended,
 	}
 	for _, v := range p.Requested.Env {
 		if e.Variables == nil {

@@ -106,7 +106,7 @@ func run(opts options) error {
 		return err
 	}
 	defer far.close()
-	managed, finish, err := managerOptions(ctx, opts, far)
+	managed, finish, err := managerOptions(ctx, &opts, far)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func run(opts options) error {
 	told := opts.rules.tell(opts.programs(managed.Commands.Env))
 	server := mcpserver.New(m, &mcpserver.Options{
 		Session: &acpterm.SessionOptions{Roots: opts.roots}, MaxText: opts.maxText, Version: version(),
-		Instructions: told, Denied: told,
+		Instructions: told, Denied: told, Input: opts.input,
 	})
 	err = server.Run(ctx, &mcp.StdioTransport{})
 	return errors.Join(err, m.Shutdown(context.Background()), closeArchive(kept), finish())
@@ -159,7 +159,7 @@ func noPagers() []string {
 }
 
 // managerOptions returns the options that the flags ask for. finish is called after the Manager's Shutdown.
-func managerOptions(ctx context.Context, opts options, far *farSide) (
+func managerOptions(ctx context.Context, opts *options, far *farSide) (
 	managed *acpterm.Options, finish func() error, err error,
 ) {
 	finish = func() error { return nil }
@@ -191,8 +191,9 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 		return nil, nil, err
 	}
 	managed.Policy, managed.Approve = approvals.Policy(rules), approvals.Approve(explained(mcpserver.AskClient))
+	opts.input = approvals.Policy(opts.rules.input(opts.pty))
 	if always := opts.openAlways(); always != nil && rules != nil {
-		managed.Policy = always.policy(managed.Policy)
+		managed.Policy, opts.input = always.policy(managed.Policy), always.policy(opts.input)
 		managed.Approve = always.approve(explained(mcpserver.AskClientAlways), &approvals)
 	}
 	if opts.sandbox {
@@ -211,7 +212,7 @@ func managerOptions(ctx context.Context, opts options, far *farSide) (
 		managed.Journal = kept
 	}
 	if opts.audit != "" {
-		log, err := audit.Open(opts.audit, writableHere(opts, far)...)
+		log, err := audit.Open(opts.audit, writableHere(*opts, far)...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("-audit: %w", err)
 		}

@@ -26,6 +26,8 @@ type options struct {
 
 	roots []string
 	rules rules
+	pty   verdict        // on commands that the agent types into
+	input acpterm.Policy // the same, with the user's answers
 
 	sandbox, network bool
 	writable, hidden []string
@@ -93,6 +95,8 @@ func (opts *options) flags() *flag.FlagSet {
 	}
 	list("root", "a `directory` for commands, the first one by default; repeatable (default: the current one)", &opts.roots)
 	opts.rules.flags(flags)
+	flags.Func("pty", "the `verdict` on commands that the agent types into, which no rule can see: ask, deny or allow "+
+		"(default: ask, or allow with -others allow and no rules)", opts.pty.set)
 	flags.BoolVar(&opts.sandbox, "sandbox", false,
 		"run commands with bubblewrap (Linux): no network, and writes only to the roots")
 	flags.BoolVar(&opts.network, "network", false, "allow the network in the sandbox")
@@ -175,8 +179,8 @@ func (opts *options) check() (err error) {
 		return errors.New("-network, -writable and -hidden need -sandbox")
 	case opts.sandbox && far:
 		return errors.New("-sandbox cannot be used with -runner, whose command may enter a remote sandbox")
-	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect):
-		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
+	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect || opts.pty.given != nil):
+		return errors.New("-login-env, -journal, -redirect and -pty cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
 	}

@@ -41,6 +41,12 @@ func (v verdict) or(other acpterm.Verdict) acpterm.Verdict {
 	return *v.given
 }
 
+// set sets the verdict by its name.
+func (v *verdict) set(name string) error {
+	v.given = new(acpterm.Verdict)
+	return v.given.UnmarshalText([]byte(name))
+}
+
 // restrict sets the verdict to another one, if that is stricter. It may be nil.
 func (v *verdict) restrict(other *acpterm.Verdict) {
 	if other != nil && *other <= v.or(*other) {
@@ -66,10 +72,7 @@ func (r *rules) flags(flags *flag.FlagSet) {
 		"), or a file of rules as JSON; repeatable", r.read)
 	flags.Func("others",
 		"the `verdict` on commands that no rule matches: ask, deny or allow (default: that of -rules, or ask)",
-		func(text string) error {
-			r.others.given = new(acpterm.Verdict)
-			return r.others.given.UnmarshalText([]byte(text))
-		})
+		r.others.set)
 	flags.Func("variable", "the `name` of a variable that the agent may set, or NAME=VALUE; repeatable",
 		func(text string) error {
 			if text == "" || strings.HasPrefix(text, "=") {
@@ -135,7 +138,7 @@ func (r *rules) allows() bool {
 func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 	others := r.unmatched()
 	all := policy.Rules{Default: others, ShellLines: others, Rules: r.all()}
-	if others == acpterm.VerdictAllow && len(all.Rules) == 0 && r.lines.given == nil {
+	if r.restrictsNothing() {
 		return nil, nil
 	}
 	compile := func(rules policy.Rules) (acpterm.Policy, error) { return rules.Compile(env) }
@@ -163,6 +166,23 @@ func (r *rules) policy(far bool, env []string) (acpterm.Policy, error) {
 		strictest = min(strictest, rule.Verdict)
 	}
 	return acpterm.Policies{atLeast(strictest, lines), r.wholeLines()}, nil
+}
+
+// input returns a policy on commands that the agent types into. The default verdict is to ask: no rule sees the programs
+// that a pager, an editor or an interpreter starts. It is to allow if everything else is allowed, too.
+func (r *rules) input(given verdict) acpterm.Policy {
+	v := given.or(acpterm.VerdictAsk)
+	if given.given == nil && r.restrictsNothing() {
+		v = acpterm.VerdictAllow
+	}
+	return acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: v, Rule: "pty", Reason: "the agent types into it while it runs"}
+	})
+}
+
+// restrictsNothing reports whether all commands are allowed.
+func (r *rules) restrictsNothing() bool {
+	return r.unmatched() == acpterm.VerdictAllow && len(r.all()) == 0 && r.lines.given == nil
 }
 
 // wholeLines returns a policy that restricts every shell line to the shellLines of the files.

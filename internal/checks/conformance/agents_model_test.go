@@ -115,7 +115,7 @@ func (p *player) next(d dialogue) (id int, tool string, input object) {
 
 // named returns the agent's names for the tools of acpterm-mcp.
 func (a agentProgram) named() (names []string) {
-	for _, tool := range []string{"run", "wait", "output", "kill", "release", "list"} {
+	for _, tool := range []string{"run", "write", "wait", "output", "kill", "release", "list"} {
 		names = append(names, a.prefix+tool)
 	}
 	return names

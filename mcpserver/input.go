@@ -1,0 +1,227 @@
+package mcpserver
+
+// Input: what the model types into a command on a PTY, and the policy on such commands.
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acpterm/acpterm"
+)
+
+const (
+	// answerWait is how long write waits for the output that follows, unless the call says otherwise.
+	answerWait = 5 * time.Second
+	// answerPause is how long that output must pause to be complete.
+	answerPause = 300 * time.Millisecond
+)
+
+// inputKey is the context key of a create whose command takes input.
+type inputKey struct{}
+
+// inputPolicy decides about commands that take input, and leaves the others to the other policies.
+func (o *Options) inputPolicy() acpterm.Policy {
+	return acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+		switch {
+		case ctx.Value(inputKey{}) == nil:
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		case o.Input != nil:
+			return o.Input.Decide(ctx, p)
+		}
+		return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "input", Reason: "the agent types into it while it runs"}
+	})
+}
+
+// commandOptions returns the options that a call of run asks for, or nil.
+func (c *session) commandOptions(in runInput) *acpterm.CommandOptions {
+	if !in.PTY {
+		return nil
+	}
+	var pty acpterm.PTYOptions
+	if host := c.options.Session; host != nil && host.Commands.PTY != nil {
+		pty = *host.Commands.PTY
+	}
+	pty.Attended = true // by the model
+	return &acpterm.CommandOptions{PTY: &pty}
+}
+
+// terminalInput is what the session knows about a terminal that the model may write to.
+type terminalInput struct {
+	writing chan struct{} // has an element while a write is not complete
+	seed    maphash.Seed
+
+	mu    sync.Mutex
+	next  int64    // next_offset of the latest result
+	lines []uint64 // hashes of the lines on the screen then
+}
+
+// takesInput remembers that the model may write to a terminal, and forgets released ones.
+func (c *session) takesInput(t *acpterm.Terminal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other := range c.inputs {
+		select {
+		case <-other.Released():
+			delete(c.inputs, other)
+		default:
+		}
+	}
+	c.inputs[t] = &terminalInput{writing: make(chan struct{}, 1), seed: maphash.MakeSeed()}
+}
+
+// inputOf returns nil if the model may not write to a terminal.
+func (c *session) inputOf(t *acpterm.Terminal) *terminalInput {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inputs[t]
+}
+
+func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeInput) (
+	*mcp.CallToolResult, commandResult, error,
+) {
+	t, err := c.terminal(in.ID)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	input := c.inputOf(t)
+	if input == nil {
+		return nil, commandResult{}, errors.New("the command takes no input; run it again with pty")
+	}
+	typed, err := keystrokes(in.Text, in.Keys)
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	ctx, done := c.within(ctx)
+	defer done()
+	stop := report(ctx, req, t)
+	from, limit := t.OutputTotal(), c.limit(req, in.WaitMS, answerWait)
+	err = c.send(ctx, t, input, typed)
+	if err == nil {
+		err = c.awaitAnswer(ctx, t, from, limit)
+	}
+	stop()
+	if err != nil {
+		return nil, commandResult{}, err
+	}
+	return c.describe(t, readState(t), unseen, in.MaxBytes, showEnds)
+}
+
+// sendLimit is how long a write may take. It takes long only if the command does not read.
+const sendLimit = 10 * time.Second
+
+// send writes to a command. A write that takes too long goes on until the command ends.
+func (c *session) send(ctx context.Context, t *acpterm.Terminal, input *terminalInput, typed string) error {
+	select {
+	case input.writing <- struct{}{}:
+	default:
+		return errors.New("the command has not read what was written before; wait, or kill it")
+	}
+	if !c.beginCreate() {
+		<-input.writing
+		return advice(closing("write"))
+	}
+	sent := make(chan error, 1)
+	go func() {
+		defer c.creates.Done()
+		_, err := t.Write([]byte(typed))
+		<-input.writing
+		sent <- err
+	}()
+	timeout := time.NewTimer(sendLimit)
+	defer timeout.Stop()
+	select {
+	case err := <-sent:
+		if errors.Is(err, os.ErrClosed) {
+			return errors.New("the command has ended; call output for its result")
+		}
+		return advice(err)
+	case <-timeout.C:
+		return errors.New("the command does not read its input; wait, or kill it")
+	case <-ctx.Done():
+		return advice(c.cancelled(ctx, t))
+	}
+}
+
+// awaitAnswer waits until output has followed an offset and then paused, the command has ended, or limit has passed. It
+// fails if ctx is done first.
+func (c *session) awaitAnswer(ctx context.Context, t *acpterm.Terminal, from int64, limit time.Duration) error {
+	following, cancel := context.WithTimeout(ctx, limit)
+	arrived := make(chan struct{}, 1)
+	var follower sync.WaitGroup
+	follower.Go(func() {
+		for range t.Follow(following, from) {
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+		}
+	})
+	defer func() { cancel(); follower.Wait() }()
+	var paused <-chan time.Time
+	for {
+		select {
+		case <-arrived:
+			paused = time.After(answerPause)
+			continue
+		case <-paused:
+		case <-t.Done():
+		case <-t.Released():
+		case <-following.Done():
+			if ctx.Err() != nil {
+				return advice(c.cancelled(ctx, t))
+			}
+		}
+		return nil
+	}
+}
+
+// unseen is the offset of an excerpt that shows what the latest result has not shown.
+const unseen = -1 << 63
+
+// excerpt returns an excerpt of the output of a terminal that the model may write to. From the offset where the latest
+// result ended, it shows the lines of the screen that have changed since, and otherwise all of them.
+func (in *terminalInput) excerpt(
+	t *acpterm.Terminal, offset int64, limit int, part show, failures []piece,
+) (e excerpt) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	since, total, screen := in.next, t.OutputTotal(), t.Output().Output
+	changed := screen[in.unchanged(screen):]
+	if offset == unseen {
+		offset = since
+	}
+	if offset == 0 || offset != since {
+		e = readOutput(t, offset, limit, part, failures)
+	} else {
+		e = collect(func(yield func(piece) bool) {
+			s := splitter{size: max(limit/16, 64), most: limit / 2}
+			_ = s.add(changed, yield) && s.end(yield)
+		}, 0, limit, part, false, nil)
+		e.offset, e.next = since, total
+	}
+	in.next = e.next
+	return e
+}
+
+// unchanged returns the length of the lines at the beginning of a screen that are as they were at the last call.
+func (in *terminalInput) unchanged(screen string) (length int) {
+	before := in.lines
+	in.lines = nil
+	for line := range strings.Lines(screen) {
+		hash := maphash.String(in.seed, line)
+		if n := len(in.lines); n < len(before) && before[n] == hash {
+			length += len(line)
+		} else {
+			before = nil
+		}
+		in.lines = append(in.lines, hash)
+	}
+	return length
+}

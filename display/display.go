@@ -81,7 +81,7 @@ func Question(q acpterm.Question, most int) (text string, omitted int) {
 		})
 		line("variables", shown, left)
 	}
-	if q.PTY != nil && q.PTY.Attended {
+	if q.PTY != nil && q.PTY.Attended || q.Stdin {
 		line("input", "can be typed into it while it runs", 0)
 	}
 	for _, file := range q.Unverified {

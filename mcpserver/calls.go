@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,9 @@ const (
 func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (
 	*mcp.CallToolResult, commandResult, error,
 ) {
+	if in.PTY && in.Stdin {
+		return nil, commandResult{}, errors.New("pty and stdin are both set; pass either of them")
+	}
 	ctx, done := c.within(ctx)
 	defer done()
 	t, question, err := c.create(ctx, req, in)

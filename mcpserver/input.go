@@ -1,6 +1,6 @@
 package mcpserver
 
-// Input: what the model types into a command on a PTY, and the policy on such commands.
+// Input: what the model types into a command on a PTY or writes to its pipe, and the policy on such commands.
 
 import (
 	"context"
@@ -41,7 +41,10 @@ func (o *Options) inputPolicy() acpterm.Policy {
 
 // commandOptions returns the options that a call of run asks for, or nil.
 func (c *session) commandOptions(in runInput) *acpterm.CommandOptions {
-	if !in.PTY {
+	switch {
+	case in.Stdin:
+		return &acpterm.CommandOptions{Stdin: new(acpterm.StdinOptions)}
+	case !in.PTY:
 		return nil
 	}
 	var pty acpterm.PTYOptions
@@ -92,9 +95,17 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	}
 	input := c.inputOf(t)
 	if input == nil {
-		return nil, commandResult{}, errors.New("the command takes no input; run it again with pty")
+		return nil, commandResult{}, errors.New("the command takes no input; run it again with pty or stdin")
 	}
-	typed, err := keystrokes(in.Text, in.Keys)
+	var typed string
+	if t.HasPTY() {
+		typed, err = keystrokes(in.Text, in.Keys)
+	} else {
+		typed, in.Close, err = piped(in.Text, in.Keys, in.Close)
+	}
+	if err == nil && typed == "" && !in.Close {
+		err = errors.New("text and keys are both empty; pass one of them")
+	}
 	if err != nil {
 		return nil, commandResult{}, err
 	}
@@ -102,7 +113,12 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	defer done()
 	stop := report(ctx, req, t)
 	from, limit := t.OutputTotal(), c.limit(req, in.WaitMS, answerWait)
-	err = c.send(ctx, t, input, typed)
+	if typed != "" {
+		err = c.send(ctx, t, input, typed)
+	}
+	if err == nil && in.Close {
+		err = advice(t.CloseStdin())
+	}
 	if err == nil {
 		err = c.awaitAnswer(ctx, t, from, limit)
 	}
@@ -110,7 +126,7 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	if err != nil {
 		return nil, commandResult{}, err
 	}
-	return c.describe(t, readState(t), unseen, in.MaxBytes, showEnds)
+	return c.describe(t, readState(t), unseen, 0, showEnds)
 }
 
 // sendLimit is how long a write may take. It takes long only if the command does not read.
@@ -192,12 +208,14 @@ func (in *terminalInput) excerpt(
 ) (e excerpt) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	since, total, screen := in.next, t.OutputTotal(), t.Output().Output
-	changed := screen[in.unchanged(screen):]
+	since, total, changed := in.next, t.OutputTotal(), ""
+	if screen := t.Output().Output; t.HasPTY() {
+		changed = screen[in.unchanged(screen):]
+	}
 	if offset == unseen {
 		offset = since
 	}
-	if offset == 0 || offset != since {
+	if offset == 0 || !t.HasPTY() || offset != since {
 		e = readOutput(t, offset, limit, part, failures)
 	} else {
 		e = collect(func(yield func(piece) bool) {

@@ -71,8 +71,6 @@ func TestKeysAreSentAsATerminalDoes(t *testing.T) {
 		_, err := keystrokes("", []string{name})
 		require.ErrorContains(t, err, "there is no key", name)
 	}
-	_, err := keystrokes("", nil)
-	require.Error(t, err)
 }
 
 func TestOnlyCommandsWithInputCanBeWrittenTo(t *testing.T) {
@@ -114,6 +112,29 @@ func TestWriteToACommandThatDoesNotRead(t *testing.T) {
 	require.Error(t, <-failed)
 	require.NoError(t, s.Close())
 	<-terminal.Released()
+}
+
+func TestWriteToAPipe(t *testing.T) {
+	s := connect(t, newServer(t, nil, consenting()), nil)
+	r, _ := call[commandResult](t, s, "run", object{
+		"command": `read line; printf "got $line"; exec sort`, "stdin": true, "wait_ms": 0,
+	})
+	require.Contains(t, fails(t, s, "write", object{"id": r.ID}), "both empty")
+	require.Contains(t, fails(t, s, "write", object{"id": r.ID, "keys": []string{"up"}}), "needs a PTY")
+	w, _ := call[commandResult](t, s, "write", object{
+		"id": r.ID, "text": "one", "keys": []string{"enter"}, "wait_ms": 60_000,
+	})
+	require.Equal(t, "got one", w.Output)
+	w, _ = call[commandResult](t, s, "write", object{"id": r.ID, "text": "b\na\n", "close": true, "wait_ms": 60_000})
+	require.Equal(t, "a\nb\n", w.Output)
+	require.Contains(t, fails(t, s, "write", object{"id": r.ID, "text": "more"}), "the command has ended")
+	require.Contains(t, fails(t, s, "run", object{"command": "cat", "pty": true, "stdin": true}), "either")
+
+	r, _ = call[commandResult](t, s, "run", object{"command": "cat >/dev/null; echo over", "stdin": true, "wait_ms": 0})
+	w, _ = call[commandResult](t, s, "write", object{"id": r.ID, "keys": []string{"ctrl-d"}, "wait_ms": 60_000})
+	require.Equal(t, "over\n", w.Output)
+	denying := connect(t, newServer(t, nil, nil), nil)
+	require.Contains(t, fails(t, denying, "run", object{"command": "true", "stdin": true}), `(rule "input")`)
 }
 
 // inputFor returns what the only session of a Server knows about a terminal.

@@ -3,7 +3,6 @@ package mcpserver
 // Keys by name, as the bytes that a terminal sends for them.
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,9 +11,6 @@ import (
 // keystrokes returns what a terminal sends if a text is pasted and then keys are pressed. Line ends of the text are
 // those of the key enter.
 func keystrokes(text string, keys []string) (string, error) {
-	if text == "" && len(keys) == 0 {
-		return "", errors.New("text and keys are both empty; pass one of them")
-	}
 	typed := strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text)
 	for _, name := range keys {
 		key, ok := keystroke(name)
@@ -26,6 +22,23 @@ func keystrokes(text string, keys []string) (string, error) {
 		typed += key
 	}
 	return typed, nil
+}
+
+// piped returns the text to write to a pipe, with the keys that mean something there: enter ends a line, and ctrl-d the
+// input.
+func piped(text string, keys []string, end bool) (written string, closed bool, err error) {
+	for _, name := range keys {
+		key, _ := keystroke(name)
+		switch {
+		case end || key != "\r" && key != "\x04":
+			return "", false, fmt.Errorf("the key %q needs a PTY; run the command again with pty", shorten(name, 64))
+		case key == "\r":
+			text += "\n"
+		default:
+			end = true
+		}
+	}
+	return text, end, nil
 }
 
 // keystroke returns what a terminal sends for a key, such as "enter", "ctrl-c" or "q".

@@ -18,6 +18,7 @@ type runInput struct {
 	WaitMS       *int64            `json:"wait_ms,omitempty"`
 	KillOnCancel bool              `json:"kill_on_cancel,omitempty"`
 	PTY          bool              `json:"pty,omitempty"`
+	Stdin        bool              `json:"stdin,omitempty"`
 	MaxBytes     int               `json:"max_bytes,omitempty"`
 }
 
@@ -36,6 +37,7 @@ func runSchema(dir string) *jsonschema.Schema {
 		"wait_ms":        "The longest wait in milliseconds, by default 30000. With 0, run returns once it has started.",
 		"kill_on_cancel": "Kill the command if this call is cancelled.",
 		"pty":            "Run it on a PTY that write types into: for prompts, REPLs, editors. The user may be asked.",
+		"stdin":          "Run it with a pipe that write writes to, without a PTY. The user may be asked.",
 		"max_bytes":      aboutMaxBytes,
 	})
 }
@@ -68,20 +70,20 @@ func waitSchema() *jsonschema.Schema {
 }
 
 type writeInput struct {
-	ID       string   `json:"id"`
-	Text     string   `json:"text,omitempty"`
-	Keys     []string `json:"keys,omitempty"`
-	WaitMS   *int64   `json:"wait_ms,omitempty"`
-	MaxBytes int      `json:"max_bytes,omitempty"`
+	ID     string   `json:"id"`
+	Text   string   `json:"text,omitempty"`
+	Keys   []string `json:"keys,omitempty"`
+	Close  bool     `json:"close,omitempty"`
+	WaitMS *int64   `json:"wait_ms,omitempty"`
 }
 
 func writeSchema() *jsonschema.Schema {
 	return schema[writeInput](map[string]string{
-		"id":        aboutID,
-		"text":      "Text to type. A line feed is the key enter.",
-		"keys":      "Keys to press after the text: enter, tab, esc, up, down, ctrl-c, ctrl-d and so on.",
-		"wait_ms":   "The longest wait in milliseconds, by default 5000.",
-		"max_bytes": aboutMaxBytes,
+		"id":      aboutID,
+		"text":    "Text to type. A line feed is the key enter.",
+		"keys":    "Keys to press after the text: enter, tab, esc, up, down, ctrl-c, ctrl-d and so on.",
+		"close":   "Close the pipe of stdin afterwards.",
+		"wait_ms": "The longest wait in milliseconds, by default 5000.",
 	})
 }
 

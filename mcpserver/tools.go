@@ -28,8 +28,8 @@ func (c *session) addTools() {
 	}, c.run)
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "write", Title: "Type into a command", Meta: alwaysLoad(),
-		Description: "Types text and keys into a terminal command that run started with pty, such as a REPL. Returns what " +
-			"changes on the screen, once output pauses.",
+		Description: "Types text and keys into a terminal command that run started with pty or stdin, such as a REPL. " +
+			"Returns the output that follows, once it pauses.",
 		Annotations: types, InputSchema: writeSchema(), OutputSchema: commandSchema(),
 	}, c.write)
 	mcp.AddTool(c.server, &mcp.Tool{

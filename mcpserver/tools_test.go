@@ -266,10 +266,10 @@ func TestOddArgumentsAreErrorsOfTheTool(t *testing.T) {
 	for _, tool := range []string{"run", "write", "output", "wait", "kill", "release", "list"} {
 		for _, value := range values {
 			odd := []string{value, `{"id":` + value + `}`, `{"command":` + value + `}`, `{"x":` + value + `}`}
-			for _, key := range []string{"args", "cwd", "env", "wait_ms", "kill_on_cancel", "pty", "max_bytes", "description"} {
+			for _, key := range []string{"args", "cwd", "env", "wait_ms", "kill_on_cancel", "pty", "stdin", "max_bytes", "description"} {
 				odd = append(odd, `{"command":"true","`+key+`":`+value+`}`)
 			}
-			for _, key := range []string{"wait_ms", "until", "until_regexp", "offset", "show", "max_bytes", "text", "keys"} {
+			for _, key := range []string{"wait_ms", "until", "until_regexp", "offset", "show", "max_bytes", "text", "keys", "close"} {
 				odd = append(odd, `{"id":"`+r.ID+`","`+key+`":`+value+`}`)
 			}
 			for _, arguments := range odd {

@@ -24,7 +24,7 @@ import (
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
 // An answer is only reused if the program, the arguments or shell line, the directory, the variables set by the agent,
-// the rule, and whether input can be typed (PTYOptions.Attended) are all the same as before. If a session was never
+// the rule, and whether input can be typed (PTYOptions.Attended, Stdin) are all the same as before. If a session was never
 // opened, answers given for it are kept until Forget is called.
 //
 // The zero value is ready to use. An Approvals is safe for concurrent use by multiple goroutines.
@@ -74,7 +74,7 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 		variables = append(variables, v.Name+"="+v.Value)
 	}
 	c := p.Command
-	attended := p.PTY != nil && p.PTY.Attended
+	attended := p.PTY != nil && p.PTY.Attended || p.Stdin
 	text := fmt.Sprintf("%q %q %q %q %q %q %t", c.Path, c.Args, c.Dir, c.ShellLine, variables, rule, attended)
 	return sha256.Sum256([]byte(text))
 }

@@ -29,11 +29,12 @@ var promised = map[string]string{
 		"with `-keep 8388608` all lines, \\d+ calls$",
 	"characters split across writes: U+FFFD instead":            `^0$`,
 	"a long log: tokens (bytes / 4) for the model":              `^\d{4}$`,
+	"the list of tools: tokens":                                 `^1[01]\d\d for 7 tools$`,
 	"a background child holds the pipe: the call returns after": `^\S+ m?s$`,
 	"kill of a tree with `setsid`: survivors of 6":              `^0, the reply after \S+ m?s$`,
 	"kill of a shell whose child ignores signals":               `^the reply after \S+ s; all gone after \S+ s$`,
 	"a call is cancelled: still running of 6":                   "^6, which can.*; with `kill_on_cancel` 0$",
-	"SIGKILL to the server: survivors of 6":                     "^[0-6]; with `-journal` 0 after the next start$",
+	"SIGKILL to the server: survivors of 6":                     "^[0-6]; 0 after the next start$",
 	"50 commands of 0.2 s at once":                              `^\S+ m?s, no errors$`,
 	"memory: idle; after 5 MB; after 100 MB; the most":          `^([0-9.]+ MB(; |$)){4}`,
 }

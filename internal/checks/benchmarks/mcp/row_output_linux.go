@@ -3,6 +3,7 @@ package main
 // Output: long output, characters split across writes, a long log.
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ func outputRows() []row {
 		{"5 MB of output: readable with all tools", longAll},
 		{"characters split across writes: U+FFFD instead", splitCharacters},
 		{"a long log: tokens (bytes / 4) for the model", longLog},
+		{"the list of tools: tokens", toolList},
 	}
 }
 
@@ -136,6 +138,29 @@ func splitCharacters(c *cellOf) (string, error) {
 		return fmt.Sprintf("%d for %d characters", strings.Count(text, "\uFFFD"), times-whole), nil
 	}
 	return "0", nil
+}
+
+// toolList measures what a model gets of the list in every session.
+func toolList(c *cellOf) (string, error) {
+	r, err := c.open()
+	if err != nil {
+		return "", err
+	}
+	list, err := r.session.ListTools(c, nil)
+	if err != nil {
+		return "", err
+	}
+	size := 0
+	for _, tool := range list.Tools {
+		shown, err := json.Marshal(map[string]any{
+			"name": tool.Name, "description": tool.Description, "inputSchema": tool.InputSchema,
+		})
+		if err != nil {
+			return "", err
+		}
+		size += len(shown)
+	}
+	return fmt.Sprintf("%d for %d tools", (size+3)/4, len(list.Tools)), nil
 }
 
 func longLog(c *cellOf) (string, error) {

@@ -24,8 +24,8 @@ import (
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
 // An answer is only reused if the program, the arguments or shell line, the directory, the variables set by the agent,
-// the rule, and whether input can be typed (PTYOptions.Attended, Stdin) are all the same as before. If a session was never
-// opened, answers given for it are kept until Forget is called.
+// the rule, and whether the command takes input (PTYOptions.Attended or Stdin) are all the same as before. If a session
+// was never opened, answers given for it are kept until Forget is called.
 //
 // The zero value is ready to use. An Approvals is safe for concurrent use by multiple goroutines.
 type Approvals struct {

@@ -43,6 +43,7 @@ type player struct {
 	agent  agentProgram
 	moves  []move
 	before func(n int) // is called before each move, unless it is nil
+	actor  *actor      // makes the calls instead of the moves, unless it is nil
 
 	mu      sync.Mutex
 	asked   int
@@ -68,9 +69,13 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "data: %s\n\n", must(json.Marshal(candidate(tool, input))))
 		return
 	}
+	namespace := p.agent.namespace
+	if p.actor != nil {
+		namespace = p.actor.way.namespace
+	}
 	for _, event := range events(n, tool, input) {
-		if item, ok := event["item"].(object); ok && input != nil && p.agent.namespace != "" {
-			item["namespace"] = p.agent.namespace
+		if item, ok := event["item"].(object); ok && input != nil && namespace != "" {
+			item["namespace"] = namespace
 		}
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], must(json.Marshal(event)))
 	}
@@ -84,6 +89,11 @@ func (p *player) next(d dialogue) (id int, tool string, input object) {
 	searched := 0 // or 1
 	if slices.Contains(d.called, "ToolSearch") {
 		searched = 1
+	}
+	if p.actor != nil {
+		p.mu.Unlock()
+		tool, input = p.act(d)
+		return id, tool, input
 	}
 	switch {
 	case searched > 0 || p.agent.offered(d.tools, p.moves[0].tool):
@@ -113,6 +123,18 @@ func (p *player) next(d dialogue) (id int, tool string, input object) {
 	return id, p.agent.prefix + p.moves[n].tool, input
 }
 
+// act returns the next call of a task. Requests about another task, such as a title for the session, lack its tools.
+func (p *player) act(d dialogue) (tool string, input object) {
+	if !slices.ContainsFunc(d.tools, p.actor.way.belongs) {
+		return "", nil
+	}
+	call, ok := p.actor.next(d)
+	if !ok {
+		return "", nil
+	}
+	return call.tool, call.input
+}
+
 // named returns the agent's names for the tools of acpterm-mcp.
 func (a agentProgram) named() (names []string) {
 	for _, tool := range []string{"run", "write", "wait", "output", "kill", "release", "list"} {
@@ -130,18 +152,16 @@ func (a agentProgram) offered(tools []string, tool string) bool {
 
 // dialogue is what a request of any of the APIs contains.
 type dialogue struct {
-	tools   []string // the names of the offered tools, or of their namespaces
-	called  []string // the names of the called tools
-	results []string // the texts of their results
+	tools   []string       // the names of the offered tools, or of their namespaces
+	defined map[string]int // the bytes of their definitions, by name
+	called  []string       // the names of the called tools
+	results []string       // the texts of their results
 }
 
 func readDialogue(body []byte) (d dialogue) {
 	type named struct{ Name string }
 	var request struct {
-		Tools []struct {
-			Name                 string
-			FunctionDeclarations []named
-		}
+		Tools    []json.RawMessage
 		Messages []struct{ Content json.RawMessage } // of Anthropic
 		Input    []struct {                          // of OpenAI
 			Type, Name string
@@ -156,10 +176,7 @@ func readDialogue(body []byte) (d dialogue) {
 	}
 	json.Unmarshal(body, &request) // the fields that fit, because the APIs differ
 	for _, tool := range request.Tools {
-		d.tools = append(d.tools, tool.Name)
-		for _, function := range tool.FunctionDeclarations {
-			d.tools = append(d.tools, function.Name)
-		}
+		d.addTool(tool)
 	}
 	for _, item := range request.Input {
 		switch item.Type {
@@ -183,6 +200,23 @@ func readDialogue(body []byte) (d dialogue) {
 		}
 	}
 	return d
+}
+
+// addTool adds a tool, or those of Google's API within it.
+func (d *dialogue) addTool(definition json.RawMessage) {
+	var tool struct {
+		Name                 string
+		FunctionDeclarations []json.RawMessage
+	}
+	json.Unmarshal(definition, &tool)
+	for _, function := range tool.FunctionDeclarations {
+		d.addTool(function)
+	}
+	if d.defined == nil {
+		d.defined = make(map[string]int)
+	}
+	d.tools = append(d.tools, tool.Name)
+	d.defined[tool.Name] = len(definition)
 }
 
 // addBlocks adds the contents of a message of Anthropic's API.

@@ -51,7 +51,8 @@ func TestDocumentedConfigurationOfAgents(t *testing.T) {
 	}
 }
 
-func TestAgents(t *testing.T) {
+// installAgents installs the agents and acpterm-mcp, or skips the test.
+func installAgents(t *testing.T) agentPlace {
 	bin := os.Getenv(agentsVariable)
 	if bin == "" {
 		t.Skipf("it downloads agents from npm: %s=1 has it run", agentsVariable)
@@ -65,7 +66,11 @@ func TestAgents(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	require.NoError(t, err)
-	place := agentPlace{bin: bin, tools: tools, cache: strings.TrimSpace(string(cache))}
+	return agentPlace{bin: bin, tools: tools, cache: strings.TrimSpace(string(cache))}
+}
+
+func TestAgents(t *testing.T) {
+	place := installAgents(t)
 	for _, a := range agentPrograms {
 		t.Run(a.name, func(t *testing.T) {
 			t.Run("works", func(t *testing.T) { a.works(t, place) })
@@ -165,7 +170,8 @@ type agentPlace struct{ bin, tools, cache string }
 // agentRun is a run of an agent in a project.
 type agentRun struct {
 	player    *player
-	base, dir string // of all its files, and of the project
+	base, dir string            // of all its files, and of the project
+	files     map[string]string // of the project or, if their names begin with ~/, of the home directory
 	cmd       *exec.Cmd
 	ended     chan error
 }
@@ -180,21 +186,27 @@ func newAgentRun(t *testing.T, a agentProgram, moves []move) *agentRun {
 
 // start starts the agent in a process group of its own. Nothing of it may be left after the test.
 func (r *agentRun) start(t *testing.T, place agentPlace, patience time.Duration) {
+	r.files = r.player.agent.files(patience, "-deny", "go env ...")
+	maps.Copy(r.files, map[string]string{
+		"go.mod":         "module example.com/server\n\ngo 1.26\n",
+		"main.go":        backgroundServer,
+		"broken/main.go": "package main\n\nfunc main() { missing() }\n",
+	})
+	r.launch(t, place)
+}
+
+// launch starts the agent with the files.
+func (r *agentRun) launch(t *testing.T, place agentPlace, arguments ...string) {
 	a, home := r.player.agent, filepath.Join(r.base, "home")
 	model := httptest.NewServer(r.player)
 	t.Cleanup(model.Close)
-	r.write(t, a.files(patience, "-deny", "go env ..."))
-	r.write(t, map[string]string{
-		"~/.config/go/env": "GOCACHE=" + place.cache + "\nGOTOOLCHAIN=local\n",
-		"go.mod":           "module example.com/server\n\ngo 1.26\n",
-		"main.go":          backgroundServer,
-		"broken/main.go":   "package main\n\nfunc main() { missing() }\n",
-	})
+	r.files["~/.config/go/env"] = "GOCACHE=" + place.cache + "\nGOTOOLCHAIN=local\n"
+	r.write(t)
 	out, err := os.Create(filepath.Join(r.base, "output"))
 	require.NoError(t, err)
 	defer out.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute) // otherwise nothing ends a hanging agent
-	r.cmd = exec.CommandContext(ctx, filepath.Join(place.bin, a.name), a.arguments(model.URL)...)
+	r.cmd = exec.CommandContext(ctx, filepath.Join(place.bin, a.name), append(a.arguments(model.URL), arguments...)...)
 	r.cmd.Cancel = func() error { return syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = r.dir, out, out
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -209,9 +221,9 @@ func (r *agentRun) start(t *testing.T, place agentPlace, patience time.Duration)
 	t.Cleanup(func() { r.finish(t, cancel) })
 }
 
-// write writes files of the project or, if their names begin with ~/, of the home directory.
-func (r *agentRun) write(t *testing.T, files map[string]string) {
-	for name, text := range files {
+// write writes the files.
+func (r *agentRun) write(t *testing.T) {
+	for name, text := range r.files {
 		path := filepath.Join(r.dir, name)
 		if rest, ok := strings.CutPrefix(name, "~"); ok {
 			path = filepath.Join(r.base, "home", rest)

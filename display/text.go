@@ -47,7 +47,8 @@ type Line struct {
 }
 
 // Write returns the lines that the next chunk ends.
-func (r *Renderer) Write(chunk string) (lines []Line) {
+func (r *Renderer) Write(chunk string) []Line {
+	lines := make([]Line, 0, strings.Count(chunk, "\n")+1)
 	r.lines.Write(chunk, func(l screen.Line) { lines = append(lines, Line(l)) })
 	return lines
 }

@@ -7,8 +7,9 @@ import "strings"
 
 // isFailure reports whether a line is about an error.
 func isFailure(line string) bool {
-	line = strings.TrimRight(line, "\n")
-	if isGoError(strings.TrimPrefix(line, "vet: ")) {
+	line = strings.TrimSuffix(line, "\n")
+	hasColon := strings.IndexByte(line, ':') >= 0 // most lines have none, and are decided quickly
+	if hasColon && isGoError(strings.TrimPrefix(line, "vet: ")) {
 		return true
 	}
 	line = withoutPrefix(line)
@@ -23,8 +24,11 @@ func isFailure(line string) bool {
 	if strings.HasPrefix(line, "> Task ") {
 		return strings.HasSuffix(line, " FAILED") // Gradle
 	}
-	head, _, found := strings.Cut(line, ":")
-	return found && (isException(head) || containsAny(line, failureParts[:])) || strings.Contains(line, "  error  ")
+	if !hasColon {
+		return false
+	}
+	head, _, _ := strings.Cut(line, ":")
+	return isException(head) || containsAny(line, failureParts[:])
 }
 
 // failureBegins lists how lines about errors begin, by the first byte.
@@ -50,7 +54,7 @@ var failureBegins = [256][]string{
 // failureParts lists what lines about errors contain.
 var failureParts = [...]string{
 	": error:", ": fatal error:", ": undefined reference to ", ": *** ", // gcc, clang, make
-	"): error ", " - error TS", ": error C", // tsc, C#
+	"): error ", " - error TS", ": error C", "  error  ", // tsc, C#, ESLint
 	": command not found", ": not found", "Fatal error:", "Parse error:", "CMake Error",
 }
 
@@ -58,8 +62,13 @@ var failureParts = [...]string{
 // (Terraform).
 func withoutPrefix(line string) string {
 	line = strings.TrimLeft(line, " \t")
-	line = strings.TrimLeft(strings.TrimPrefix(line, "│"), " \t")
-	if step, rest, found := strings.Cut(line, " "); found && strings.HasPrefix(step, "#") && isNumber(step[1:]) {
+	if framed, found := strings.CutPrefix(line, "│"); found {
+		line = strings.TrimLeft(framed, " \t")
+	}
+	if !strings.HasPrefix(line, "#") {
+		return line
+	}
+	if step, rest, found := strings.Cut(line, " "); found && isNumber(step[1:]) {
 		line = rest
 		if time, rest, found := strings.Cut(line, " "); found && isNumber(time) {
 			line = rest

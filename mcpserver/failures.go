@@ -138,15 +138,16 @@ type failureSearch struct {
 	limit  int     // the most bytes of found
 	found  []piece // only appended to
 	size   int
-	at     int64   // where the next line begins
-	before []piece // the last lines that are not in found
-	after  int     // how many of the next lines belong to the last error
+	at     int64              // where the next line begins
+	before [linesBefore]piece // the last lines not in found
+	lines  int                // how many of them there are
+	after  int                // how many of the next lines belong to the last error
 }
 
 func (s *failureSearch) isFull() bool { return s.size >= s.limit }
 
 // skip goes on at an offset, after output that was missed.
-func (s *failureSearch) skip(offset int64) { s.at, s.before, s.after = offset, nil, 0 }
+func (s *failureSearch) skip(offset int64) { s.at, s.lines, s.after = offset, 0, 0 }
 
 func (s *failureSearch) add(lines []display.Line) {
 	for _, l := range lines {
@@ -159,19 +160,20 @@ func (s *failureSearch) add(lines []display.Line) {
 func (s *failureSearch) addLine(p piece) {
 	switch {
 	case isFailure(p.text):
-		for _, b := range s.before {
+		for _, b := range s.before[:s.lines] {
 			s.keep(b)
 		}
 		s.keep(p)
-		s.before, s.after = s.before[:0], linesAfter
+		s.lines, s.after = 0, linesAfter
 	case s.after > 0:
 		s.keep(p)
 		s.after--
+	case s.lines < linesBefore:
+		s.before[s.lines] = p
+		s.lines++
 	default:
-		if len(s.before) == linesBefore {
-			s.before = append(s.before[:0], s.before[1:]...)
-		}
-		s.before = append(s.before, p)
+		copy(s.before[:], s.before[1:])
+		s.before[linesBefore-1] = p
 	}
 }
 

@@ -7,6 +7,7 @@ package mcpserver
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,6 +120,20 @@ func TestErrorsInDroppedOutputAreShown(t *testing.T) {
 	require.True(t, strings.HasSuffix(e.text, "one\ntwo\nend\n"))
 	require.EqualValues(t, total, e.next)
 	searching.Wait()
+}
+
+// A line about an error may be partly among the bytes that are lost.
+func TestErrorAcrossTheEndOfLostOutput(t *testing.T) {
+	pieces := []piece{{from: 0, to: 6, text: "begin\n"}, {from: 6, to: 20, text: lostMark(14), lost: true}}
+	for at := int64(20); at < 5000; at += 10 {
+		pieces = append(pieces, piece{from: at, to: at + 10, text: fmt.Sprintf("line %04d\n", at)})
+	}
+	failure := piece{from: 15, to: 30, text: "error: 15 byte\n"}
+	e := collect(slices.Values(pieces), 0, 1024, showEnds, true, []piece{failure})
+	require.True(t, strings.HasPrefix(e.text, "begin\n"+lostMark(9)+"[the first errors]\nerror: 15 byte\n[… "), e.text)
+	require.EqualValues(t, 9, e.lost)
+	shown := int64(len("begin\n") + len(failure.text) + 10*strings.Count(e.text, "line "))
+	require.Equal(t, e.next, shown+e.lost+e.omitted)
 }
 
 func TestRepeatedLinesAreFolded(t *testing.T) {

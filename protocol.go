@@ -97,6 +97,14 @@ func (r *CreateTerminalRequest) headBytes() (bytes int64, err error) {
 	return int64(min(n, maxKept)), nil
 }
 
+// knowsBackground reports whether the agent says that it knows the answer to a wait for a command in the background.
+func (r *CreateTerminalRequest) knowsBackground() bool {
+	var asked struct {
+		Background bool `json:"background"`
+	}
+	return json.Unmarshal(r.Meta["acpterm"], &asked) == nil && asked.Background
+}
+
 // clone returns a copy that shares nothing with r.
 func (r CreateTerminalRequest) clone() CreateTerminalRequest {
 	r.Args, r.Env, r.Meta = slices.Clone(r.Args), slices.Clone(r.Env), r.Meta.clone()

@@ -216,15 +216,18 @@ func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	return t.end.status.clone(), t.end.err
 }
 
-// MoveToBackground makes an agent that waits for the command go on, at the user's request. Its pending
-// terminal/wait_for_exit requests are answered with neither an exit code nor a signal, and with "background" as the
-// "state" in the "acpterm" object of _meta. The command is not affected, and later requests wait for its exit as usual.
-// Terminal.Wait does not return. MoveToBackground reports whether the command was running. Otherwise, or if the
-// terminal is attached, it does nothing.
+// MoveToBackground makes an agent that waits for the command go on, at the user's request. The command is not affected,
+// and later waits are answered at its exit as usual. Terminal.Wait does not return.
+//
+// Pending terminal/wait_for_exit requests are answered with neither an exit code nor a signal, and with "background" as
+// the "state" in the "acpterm" object of _meta, but only if the create request had "background": true in that object:
+// other agents take such a status for success, and release the terminal. Servers that let agents wait in another way,
+// such as package mcpserver, use Backgrounded. MoveToBackground reports whether the agent can be told, and the command
+// is running; otherwise, it does nothing.
 func (t *Terminal) MoveToBackground() bool {
 	t.mu.Lock()
 	w := t.agentWait
-	moves := t.state.alive() && !t.Attached()
+	moves := t.state.alive() && (w.move != nil || t.request.knowsBackground())
 	if moves {
 		t.agentWait = agentWait{moved: true}
 	}
@@ -241,9 +244,12 @@ func (t *Terminal) MoveToBackground() bool {
 	return true
 }
 
-// Backgrounded returns a channel that's closed by the next call to MoveToBackground. Servers use it whose agents do not
-// wait by terminal/wait_for_exit, such as package mcpserver.
+// Backgrounded returns a channel that's closed by the next call to MoveToBackground, which then ends the wait of an
+// agent. The channel of an attached terminal is never closed.
 func (t *Terminal) Backgrounded() <-chan struct{} {
+	if t.Attached() {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.agentWait.move == nil {
@@ -256,7 +262,7 @@ func (t *Terminal) Backgrounded() <-chan struct{} {
 func (t *Terminal) answerWaits() *latch.Latch {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state == StateEnded {
+	if t.state == StateEnded || !t.request.knowsBackground() {
 		return &t.ended
 	}
 	if t.agentWait.answer == nil {

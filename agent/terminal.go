@@ -51,7 +51,7 @@ func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error)
 
 // Backgrounded reports whether a status returned by Terminal.Wait means that the command is still running, because the
 // user wants the agent to go on without waiting. The agent can read the output and wait again later. This is an
-// extension of package acpterm.
+// extension of package acpterm, which the Meta of the create request asks for: {"acpterm": {"background": true}}.
 func Backgrounded(status acpterm.TerminalExitStatus) bool {
 	var read struct {
 		State string `json:"state"`

@@ -30,7 +30,7 @@ func (v *View) serveBackground(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case terminal == nil:
 	case !terminal.MoveToBackground():
-		http.Error(w, "the command is not running, or the agent runs it itself", http.StatusConflict)
+		http.Error(w, "the command is not running, or its agent cannot be told", http.StatusConflict)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -387,7 +387,9 @@ func TestMovedToTheBackground(t *testing.T) {
 	hook, events := hosttest.Record()
 	m := hosttest.NewManager(t, nil, hook)
 	p := hosttest.ConnectPeer(t, m, nil)
-	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+	req := hosttest.ChildRequest("sleep")
+	req.Meta = knowsBackground()
+	term := hosttest.CreateReady(t, m, req)
 	wait := func(id string) {
 		p.Write(hosttest.Request(id, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
 		p.Works() // it has been read
@@ -442,7 +444,9 @@ func TestMovesDuringTheExit(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, nil)
 	for range longtest.Times(10, 200) {
-		term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+		req := hosttest.ChildRequest("sleep")
+		req.Meta = knowsBackground()
+		term := hosttest.CreateReady(t, m, req)
 		const waits = 20
 		go p.WriteAll(waits, func(i int) string {
 			return hosttest.Request(fmt.Sprint(i), acpterm.MethodWaitForExit, hosttest.Of(term.ID()))
@@ -459,5 +463,32 @@ func TestMovesDuringTheExit(t *testing.T) {
 		}
 		require.Len(t, answered, waits)
 		require.NoError(t, <-killed)
+	}
+}
+
+// knowsBackground is the _meta of an agent that knows the answer to a wait for a command in the background.
+func knowsBackground() acpterm.Meta {
+	return acpterm.Meta{"acpterm": json.RawMessage(`{"background":true}`)}
+}
+
+// An agent that does not know the answer keeps waiting, as it would take the answer for a success.
+func TestNothingIsMovedWithoutTheAgentsKnowledge(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	p := hosttest.ConnectPeer(t, m, nil)
+	for i, meta := range []string{"", `{}`, `{"background":"yes"}`, `{"background":null}`, `{"background":false}`} {
+		req := hosttest.ChildRequest("sleep")
+		if meta != "" {
+			req.Meta = acpterm.Meta{"acpterm": json.RawMessage(meta)}
+		}
+		term := hosttest.CreateReady(t, m, req)
+		p.Write(hosttest.Request(fmt.Sprint(i), acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
+		p.Works()
+		require.False(t, term.MoveToBackground(), meta)
+		term.Backgrounded()                            // a call of an MCP tool
+		require.True(t, term.MoveToBackground(), meta) // is answered alone
+		require.NoError(t, term.Kill(t.Context()))
+		var status acpterm.TerminalExitStatus
+		require.NoError(t, json.Unmarshal(p.Read().Result, &status))
+		require.Equal(t, hosttest.KilledBy(), *status.Signal)
 	}
 }

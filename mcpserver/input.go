@@ -1,6 +1,6 @@
 package mcpserver
 
-// Input: what the model types into a command on a PTY or writes to its pipe, and the policy on such commands.
+// Input: the text and keys of the model for commands on a PTY or with a pipe, and the policy on such commands.
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (c *session) commandOptions(in runInput) *acpterm.CommandOptions {
 	return &acpterm.CommandOptions{PTY: &pty}
 }
 
-// terminalInput is what the session knows about a terminal that the model may write to.
+// terminalInput is the state of a terminal that the model may write to.
 type terminalInput struct {
 	writing chan struct{} // has an element while a write is not complete
 	seed    maphash.Seed
@@ -129,7 +129,7 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	return c.describe(t, readState(t), unseen, 0, showEnds)
 }
 
-// sendLimit is how long a write may take. It takes long only if the command does not read.
+// sendLimit is the longest time of a write. Only commands that do not read need so much.
 const sendLimit = 10 * time.Second
 
 // send writes to a command. A write that takes too long goes on until the command ends.
@@ -198,11 +198,11 @@ func (c *session) awaitAnswer(ctx context.Context, t *acpterm.Terminal, from int
 	}
 }
 
-// unseen is the offset of an excerpt that shows what the latest result has not shown.
+// unseen is the offset of an excerpt that shows the output since the latest result.
 const unseen = -1 << 63
 
 // excerpt returns an excerpt of the output of a terminal that the model may write to. From the offset where the latest
-// result ended, it shows the lines of the screen that have changed since, and otherwise all of them.
+// result ended, it shows the changed lines of the screen, and otherwise all of them.
 func (in *terminalInput) excerpt(
 	t *acpterm.Terminal, offset int64, limit int, part show, failures []piece,
 ) (e excerpt) {
@@ -228,7 +228,7 @@ func (in *terminalInput) excerpt(
 	return e
 }
 
-// unchanged returns the length of the lines at the beginning of a screen that are as they were at the last call.
+// unchanged returns the length of the first lines of a screen that equal those of the last call.
 func (in *terminalInput) unchanged(screen string) (length int) {
 	before := in.lines
 	in.lines = nil

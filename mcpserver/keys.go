@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// keystrokes returns what a terminal sends if a text is pasted and then keys are pressed. Line ends of the text are
-// those of the key enter.
+// keystrokes returns the bytes that a terminal sends if a text is pasted and then keys are pressed. Line ends of the
+// text are those of the key enter.
 func keystrokes(text string, keys []string) (string, error) {
 	typed := strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text)
 	for _, name := range keys {
@@ -41,7 +41,7 @@ func piped(text string, keys []string, end bool) (written string, closed bool, e
 	return text, end, nil
 }
 
-// keystroke returns what a terminal sends for a key, such as "enter", "ctrl-c" or "q".
+// keystroke returns the bytes that a terminal sends for a key, such as "enter", "ctrl-c" or "q".
 func keystroke(name string) (sent string, ok bool) {
 	if utf8.RuneCountInString(name) == 1 {
 		return name, utf8.ValidString(name)

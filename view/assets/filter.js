@@ -56,7 +56,7 @@ export class Filter {
       const { li, link, match } = items.get(key)
       li.hidden = !matches
       match.textContent = found?.text ?? ''
-      link.hash = found?.line ? `${key}:L${found.line}` : key
+      link.setAttribute('href', `#${found?.line ? `${key}:L${found.line}` : key}`)
       shown += matches ? 1 : 0
     }
     for (const list of lists) list.parentElement.hidden = [...list.children].every(li => li.hidden)

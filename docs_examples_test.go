@@ -47,6 +47,17 @@ func guarded(
 	})
 }
 
+// Show what a silent command does.
+func ExampleTerminal_Watch() {
+	var ctx context.Context
+	var t *acpterm.Terminal
+	var showBadge func(string, error)
+
+	for a, err := range t.Watch(ctx) {
+		showBadge(a.State, err) // "input", "busy" or "idle"
+	}
+}
+
 // Limit an agent's actions.
 func ExampleOptions() {
 	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),

@@ -2,7 +2,13 @@ package acpterm
 
 // Snapshots of a terminal and of a Manager, to show to a user.
 
-import "time"
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/proc"
+)
 
 // TerminalInfo is a snapshot of a terminal's state. It does not share any memory with the terminal.
 type TerminalInfo struct {
@@ -58,6 +64,32 @@ func (t *Terminal) Info() TerminalInfo {
 	info.OutputByteLimit = t.store.limits().last
 	info.Kept = min(info.Written, info.OutputByteLimit)
 	return info
+}
+
+// ProcessInfo describes a running process of a terminal's process tree.
+type ProcessInfo = proc.Member
+
+// Processes returns the running processes of the terminal's tree, in the order of their PIDs. If something about them
+// cannot be read, it returns the rest with an error, which wraps errors.ErrUnsupported if none can be listed.
+func (t *Terminal) Processes() ([]ProcessInfo, error) {
+	list, err := t.behind().Members()
+	if err != nil {
+		err = &Error{Op: "processes", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
+	}
+	return list, err
+}
+
+// Activity describes what a terminal's processes do: they wait for input, are busy, or are idle.
+type Activity = proc.Activity
+
+// Watch returns an iterator over the changes of the terminal's Activity. It looks twice per second. It stops when the
+// tree is gone, the terminal is released, ctx is done, or processes cannot be listed. After other errors it goes on.
+func (t *Terminal) Watch(ctx context.Context) iter.Seq2[Activity, error] {
+	return func(yield func(Activity, error) bool) {
+		if t.await(ctx, &t.started, "watch") == nil {
+			proc.Watch(ctx, t.Processes, t.behind().Drain, t.Released(), yield)
+		}
+	}
 }
 
 // Stats contains statistics about a Manager.

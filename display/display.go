@@ -10,6 +10,7 @@ package display
 
 import (
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,6 +36,21 @@ func Visible(text string, most int) string {
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown
+}
+
+// Links returns the links for a browser to the addresses that a command listens on, such as "http://localhost:5173".
+// Whether a web server answers there is not known. Addresses of loopback and of all interfaces are called localhost.
+func Links(addresses []netip.AddrPort) (links []string) {
+	for _, a := range addresses {
+		link := "http://" + a.String()
+		if ip := a.Addr().Unmap(); ip.IsUnspecified() || ip.IsLoopback() {
+			link = fmt.Sprintf("http://localhost:%d", a.Port())
+		}
+		if !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+	}
+	return links
 }
 
 // Question returns a description of a question's command for display to the user, with one item per line: the program,

@@ -181,7 +181,7 @@ type piece struct {
 
 type tableRow struct {
 	Key, SessionKey, Source, Session, Command, Program, Dir, State, Status, Rule, Survivors string
-	StopError, By                                                                           string
+	StopError, By, Activity, Listening                                                      string
 	Earlier, Agent, Named, Good, Shell, CanStop, Stopping, PTY, Input, Background           bool
 	Columns, Rows, PID                                                                      int
 	Number, Bytes, Dropped, Started, Ended                                                  int64

@@ -63,6 +63,10 @@ type row struct {
 	// Started and Ended are in milliseconds since 1970. Ended is 0 while the command runs.
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
+	// Activity is "input", "busy" or "idle" while a page shows the output of the running command. Listening has the
+	// links to the ports that its processes listen on, separated by spaces.
+	Activity  string `json:"activity,omitempty"`
+	Listening string `json:"listening,omitempty"`
 	size
 	// Survivors lists the numbers of processes that survived a kill, such as "12, 34".
 	Survivors string `json:"survivors,omitempty"`
@@ -152,6 +156,7 @@ func (e *entry) makeRow(may permissions) row {
 	if r.State == "released" || r.State == "agent gone" {
 		r.Status = "" // only says that the end was not seen
 	}
+	r.show(e.activity)
 	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
 	r.Editor = may.editor
 	r.CanStop = may.stop && e.canStop(info)

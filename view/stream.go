@@ -201,6 +201,7 @@ func (o *outputStream) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var fetching sync.WaitGroup
 	fetching.Go(func() { fetch(ctx, t, wanted, chunks) })
+	fetching.Go(func() { o.table.watchActivity(ctx, o.entry) })
 	defer fetching.Wait()
 	defer cancel()
 	defer close(wanted)

@@ -43,6 +43,8 @@ type entry struct {
 	leftAt    time.Time // when a stop told of left: it is newer than an event from before
 	stops     int       // pending stops by pages
 	stopError string    // why the last stop failed
+	watchers  int       // streams that watch the activity
+	activity  acpterm.Activity
 
 	row       row   // as of the last refresh
 	version   int64 // of the row

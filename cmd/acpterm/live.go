@@ -231,6 +231,9 @@ func (t *shownTerminal) row(columns int) []byte {
 	if columns >= timeWidth {
 		passed = " " + inWords(time.Since(t.began).Truncate(time.Second))
 	}
+	if t.waits && columns >= 2*timeWidth {
+		passed = " waits for input" + passed
+	}
 	// The terminal may need fewer or more columns for the text. It does not wrap the row.
 	room := max(0, columns-len(prefix)-len(passed))
 	row := append([]byte(t.screen.paint(prefix)), ansi.Truncate(strings.ReplaceAll(text, "\t", " "), room, "…")...)

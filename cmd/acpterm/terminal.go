@@ -25,9 +25,11 @@ type shownTerminal struct {
 	began  time.Time
 
 	// screen.printing guards these for writing, and for reading by other goroutines.
-	command    string // as last shown
-	unprinted  bool   // only the command's row shows it so far
-	unfinished string // the line that the command has not ended, for its row
+	command    string   // as last shown
+	unprinted  bool     // only the command's row shows it so far
+	unfinished string   // the line that the command has not ended, for its row
+	waits      bool     // the command waits for input
+	links      []string // as printed
 }
 
 // editor makes lines of the output of a command.
@@ -43,7 +45,10 @@ func (s *screen) follow(t *acpterm.Terminal) {
 	shown.printCommand()
 	s.begin(shown)
 	s.following.Go(func() {
+		ctx, stop := context.WithCancel(context.Background())
+		s.following.Go(func() { shown.showActivity(ctx) })
 		shown.printOutput()
+		stop()
 		shown.printCommand()
 		text := shown.end() + "\n"
 		if status := t.ExitStatus(); status == nil || !status.Success() {
@@ -122,6 +127,23 @@ func (t *shownTerminal) printOutput() {
 		}
 	}
 	t.print(editor.end(), "")
+}
+
+// showActivity prints the addresses that the command listens on, and shows in its row that it waits for input.
+func (t *shownTerminal) showActivity(ctx context.Context) {
+	for a := range t.Watch(ctx) {
+		lines := ""
+		t.screen.printing.Lock()
+		t.waits = a.State == "input"
+		for _, link := range display.Links(a.Listening) {
+			if !slices.Contains(t.links, link) {
+				t.links = append(t.links, link)
+				lines += "listens on " + link + "\n"
+			}
+		}
+		t.screen.printLocked(t.screen.out, t.name+" ! ", lines)
+		t.screen.printing.Unlock()
+	}
 }
 
 // print prints lines of output, and shows the unfinished line in the command's row.

@@ -346,7 +346,7 @@ func TestManyProcessesOfAnotherProgram(t *testing.T) {
 		children = append(children, child)
 	}
 	scanner := &scanner{
-		tree: tree.Tree, session: tree.PID(), oldest: tree.PID(), adopts: make(map[int]bool), foreign: make(map[int]int),
+		tree: &tree.finder, session: tree.PID(), oldest: tree.PID(), adopts: make(map[int]bool), foreign: make(map[int]int),
 	}
 	for i, child := range children[:fewChildren] {
 		require.Zero(t, s.originOf(children[i+1]))

@@ -19,37 +19,46 @@ import (
 
 // Tree is a started command with all its descendants: the leader, its session, and the processes that left that
 // session. Its methods are safe for concurrent use, except that only one goroutine at a time may call End, Gone or
-// Rest, and that only Close may be called after Close.
+// Rest, and that only Close and Members may be called after Close.
 type Tree struct {
 	common
+	finder    // of End and Gone, and of Close after them
 	sup       *Supervisor
 	starter   *starter       // nil if StartCmd started the leader; cmd.Wait then reaps it
 	pidfd     int            // the leader's, until closed; -1 before Linux 5.4
 	writing   procfs.File    // the command's output
+	input     *procfs.File   // the terminal or the file that is its standard input, or nil if it reads end of file
 	cgroup    *cgroup.Cgroup // or nil
 	mark      Mark
 	contained bool
 	keeps     bool // Spec.KeepDetached
 	wraps     int  // ids.wraps before the leader's start
 
-	// Used by End and Gone, and by Close after them.
+	mu     sync.Mutex // held during system calls that do not block
+	reaped bool       // by another part of the program
+	closed bool
+}
+
+// finder is what one user of a Tree has found out about its members. Only one goroutine at a time may use it.
+type finder struct {
+	*Tree
 	leader  procfs.Process              // its entry in the process table; zero until read
 	escaped map[procfs.ID]procfs.Handle // members once found outside the session, which stay members
 	closely bool                        // scan closely: another program's process has the output open
 	rest    time.Duration               // the last pause of Rest, which alone uses it
 	trace   *trace                      // of the current call, or nil
+}
 
-	mu     sync.Mutex // held during system calls that do not block
-	reaped bool       // by another part of the program
-	closed bool
+func newFinder(t *Tree) finder {
+	return finder{Tree: t, escaped: make(map[procfs.ID]procfs.Handle)}
 }
 
 // start implements Start on a starter's thread.
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
 		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained, keeps: spec.KeepDetached,
-		escaped: make(map[procfs.ID]procfs.Handle),
 	}
+	t.finder = newFinder(t)
 	_, t.wraps = s.lookAtIDs()
 	defer func() {
 		if err != nil {
@@ -68,6 +77,9 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	}
 	standard := []uintptr{uintptr(stdin), uintptr(stdout), uintptr(stdout)}
 	replace(&standard[0], spec.Stdin)
+	if t.input, err = standardInput(spec, t.writing); err != nil {
+		return nil, err
+	}
 	replace(&standard[2], spec.Stderr)
 	if t.cgroup, err = cgroup.Make(spec.Cgroup, spec.Mark.Value); err != nil {
 		return nil, err
@@ -106,6 +118,18 @@ func replace(standard *uintptr, file *os.File) {
 	if file != nil {
 		*standard = file.Fd()
 	}
+}
+
+// standardInput returns the standard input of a command, whose output goes to the given file.
+func standardInput(spec Spec, output procfs.File) (*procfs.File, error) {
+	switch {
+	case spec.PTY != nil:
+		return &output, nil
+	case spec.Stdin == nil:
+		return nil, nil
+	}
+	file, err := procfs.FileOf(int(spec.Stdin.Fd()))
+	return &file, err
 }
 
 // KeepDetached turns on Spec.KeepDetached. It must not be called during End.
@@ -177,10 +201,8 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 		return nil, err
 	}
 	cmd.SysProcAttr = sys
-	t := &Tree{
-		sup: s, pidfd: -1, mark: mark, contained: true,
-		escaped: make(map[procfs.ID]procfs.Handle),
-	}
+	t := &Tree{sup: s, pidfd: -1, mark: mark, contained: true}
+	t.finder = newFinder(t)
 	_, t.wraps = s.lookAtIDs()
 	if stdout, ok := cmd.Stdout.(*os.File); ok {
 		if file, err := procfs.FileOf(int(stdout.Fd())); err == nil && file.IsPipe() {
@@ -287,7 +309,7 @@ func (t *Tree) Close() {
 	t.cgroup.Remove() // a zombie would hold it
 }
 
-func (t *Tree) forgetEscaped() {
+func (t *finder) forgetEscaped() {
 	for _, handle := range t.escaped {
 		handle.Close()
 	}

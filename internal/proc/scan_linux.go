@@ -57,7 +57,7 @@ type seen map[procfs.ID]bool
 
 // scan finds the members of the tree, and updates before. If briefly is true and the leader runs, scan only reads the
 // IDs of processes in its group, which may have exited.
-func (t *Tree) scan(before seen, briefly, closely bool) *scan {
+func (t *finder) scan(before seen, briefly, closely bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
 	}
@@ -89,7 +89,7 @@ func (t *Tree) scan(before seen, briefly, closely bool) *scan {
 type scanner struct {
 	scan
 	seen
-	tree *Tree
+	tree *finder
 
 	briefly bool         // do not examine members of the leader's group
 	closely bool         // also examine other programs' descendants, which may have been given the output
@@ -278,7 +278,7 @@ const (
 
 // isMember decides whether a process carries the tree's mark, or can write to its output. Having the terminal open is
 // not enough: programs pass theirs to servers that the command did not start (tmux attach).
-func (t *Tree) isMember(p procfs.Process, handle procfs.Handle, foreign bool) answer {
+func (t *finder) isMember(p procfs.Process, handle procfs.Handle, foreign bool) answer {
 	marks, err := handle.Variable(t.mark.Name)
 	marked := slices.Contains(marks, t.mark.Value)
 	detached := foreign || t.keeps && p.Session != t.pid // deliberately detached processes have the mark, too
@@ -397,14 +397,14 @@ func (s *scanner) beganSession(session int) bool {
 }
 
 // readLeader reads the leader's entry in the process table, once, while its ID is its own.
-func (t *Tree) readLeader() {
+func (t *finder) readLeader() {
 	if t.leader.PID == 0 {
 		t.leader, _ = t.sup.table.Read(t.pid)
 	}
 }
 
 // scanCgroup finds the members of a tree with a cgroup, which are the processes in it.
-func (t *Tree) scanCgroup() *scan {
+func (t *finder) scanCgroup() *scan {
 	s := &scan{complete: true}
 	before, beforeErr := t.cgroup.PIDs()
 	for _, pid := range before {

@@ -100,6 +100,7 @@ func (h Handle) Process() (Process, error) {
 type File struct {
 	link     string // target of a pipe's link in /proc, or the end of a terminal's
 	dev, ino uint64
+	device   uint64 // the terminal's number
 	pipe     bool
 }
 
@@ -114,7 +115,8 @@ func FileOf(fd int) (File, error) {
 		f.link = fmt.Sprintf("pipe:[%d]", f.ino)
 		return f, nil
 	}
-	f.link = fmt.Sprintf("/%d", unix.Minor(uint64(status.Rdev)))
+	f.device = uint64(status.Rdev)
+	f.link = fmt.Sprintf("/%d", unix.Minor(f.device))
 	return f, nil
 }
 
@@ -133,10 +135,26 @@ func (f File) isOpenAs(dir int, name, link string) bool {
 }
 
 // CanWriteTo reports whether the process has a file open for writing. It fails if its open files cannot be read.
-func (h Handle) CanWriteTo(file File) (bool, error) {
+func (h Handle) CanWriteTo(file File) (writes bool, err error) {
+	err = h.openFiles(func(dir int, name, link string) (more bool) {
+		writes = file.isOpenAs(dir, name, link) && mayAccess(dir, name, 0o200)
+		return !writes
+	})
+	return writes, err
+}
+
+// mayAccess reports whether an entry of a process's directory fd has this permission of its owner.
+func mayAccess(dir int, name string, permission uint32) bool {
+	var status unix.Stat_t
+	return unix.Fstatat(dir, name, &status, unix.AT_SYMLINK_NOFOLLOW) == nil && uint32(status.Mode)&permission != 0
+}
+
+// openFiles calls visit with each entry of the process's directory fd, until visit returns false. It fails if the
+// directory cannot be read.
+func (h Handle) openFiles(visit func(dir int, name, link string) (more bool)) error {
 	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
 	if err != nil {
-		return false, err
+		return err
 	}
 	entries := os.NewFile(uintptr(fd), "fd")
 	defer entries.Close()
@@ -144,15 +162,11 @@ func (h Handle) CanWriteTo(file File) (bool, error) {
 	var link [64]byte
 	for _, name := range names {
 		n, err := unix.Readlinkat(fd, name, link[:])
-		if err != nil || !file.isOpenAs(fd, name, string(link[:n])) {
-			continue
-		}
-		var status unix.Stat_t
-		if unix.Fstatat(fd, name, &status, unix.AT_SYMLINK_NOFOLLOW) == nil && status.Mode&0o200 != 0 {
-			return true, nil
+		if err == nil && !visit(fd, name, string(link[:n])) {
+			return nil
 		}
 	}
-	return false, err
+	return err
 }
 
 // IsGone reports whether an error from Open, Read or a Handle's method means that the process no longer exists. With
@@ -249,9 +263,13 @@ const (
 	fieldParent     = 1
 	fieldGroup      = 2
 	fieldSession    = 3
+	fieldTerminal   = 4
+	fieldForeground = 5
 	fieldFlags      = 6
+	fieldCPU        = 11 // of the process and of the children that it has waited for: four fields
 	fieldThreads    = 17
 	fieldStarted    = 19
+	fieldResident   = 21
 	fieldStartCode  = 23 // 0 until a new program's environment is complete; 1 if not readable
 	fieldExitSignal = 35 // -1 for a thread other than the main thread
 	fieldEnvStart   = 47
@@ -261,34 +279,47 @@ const (
 const forkNoExec, kernelThread = 0x40, 0x200000 // PF_FORKNOEXEC, PF_KTHREAD in the kernel's include/linux/sched.h
 
 func parseStat(line []byte) (p Process, err error) {
-	// "pid (name) state parent …": the name may contain anything, including ")".
-	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
-	if open < 0 || end < 0 {
-		return p, errors.New("procfs: a line of the process table has no name")
+	pid, fields, err := splitStat(line)
+	if err != nil {
+		return p, err
 	}
-	fields := strings.Fields(string(line[end+1:]))
-	if len(fields) <= fieldEnvEnd {
-		return p, errors.New("procfs: a line of the process table is too short")
-	}
-	if fields[fieldExitSignal] == "-1" {
-		return p, unix.ESRCH
-	}
-	number := func(field int) int {
-		n, _ := strconv.Atoi(fields[field])
-		return n
-	}
-	p.PID, _ = strconv.Atoi(string(bytes.TrimSpace(line[:open])))
+	p.PID = pid
 	p.Started, err = strconv.ParseUint(fields[fieldStarted], 10, 64)
-	p.Parent, p.Group, p.Session = number(fieldParent), number(fieldGroup), number(fieldSession)
+	p.Parent, p.Group, p.Session = fields.number(fieldParent), fields.number(fieldGroup), fields.number(fieldSession)
 	state := fields[fieldState]
-	p.Kernel = number(fieldFlags)&kernelThread != 0
-	p.Forked = number(fieldFlags)&forkNoExec != 0
-	p.Exited = state == "X" || state == "Z" && number(fieldThreads) <= 1
+	p.Kernel = fields.number(fieldFlags)&kernelThread != 0
+	p.Forked = fields.number(fieldFlags)&forkNoExec != 0
+	p.Exited = state == "X" || state == "Z" && fields.number(fieldThreads) <= 1
 	p.Stopped = state == "T"
 	p.MainExited = state == "Z" && !p.Exited
 	p.Executing = fields[fieldStartCode] == "0" && !p.MainExited
-	p.Environ = number(fieldEnvEnd) - number(fieldEnvStart)
+	p.Environ = fields.number(fieldEnvEnd) - fields.number(fieldEnvStart)
 	return p, err
+}
+
+type statFields []string
+
+func (f statFields) number(field int) int {
+	n, _ := strconv.Atoi(f[field])
+	return n
+}
+
+// splitStat returns the number and the fields of a process. It fails for a thread other than a main thread.
+func splitStat(line []byte) (pid int, fields statFields, err error) {
+	// "pid (name) state parent …": the name may contain anything, including ")".
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < 0 {
+		return 0, nil, errors.New("procfs: a line of the process table has no name")
+	}
+	fields = strings.Fields(string(line[end+1:]))
+	if len(fields) <= fieldEnvEnd {
+		return 0, nil, errors.New("procfs: a line of the process table is too short")
+	}
+	if fields[fieldExitSignal] == "-1" {
+		return 0, nil, unix.ESRCH
+	}
+	pid, _ = strconv.Atoi(string(bytes.TrimSpace(line[:open])))
+	return pid, fields, nil
 }
 
 // Parent returns the ID of a process's parent faster than Read, or 0 if it is unknown, as before Linux 6.13.

@@ -1,0 +1,201 @@
+package embedtest
+
+// What the processes of a terminal do, as observers see it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
+)
+
+func onPTY() *acpterm.CommandOptions {
+	return &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Attended: true}}
+}
+
+// until waits until a terminal's activity is as wanted, and returns it.
+func until(t *testing.T, term *acpterm.Terminal, wanted func(acpterm.Activity) bool) acpterm.Activity {
+	t.Helper()
+	for a, err := range term.Watch(t.Context()) {
+		require.NoError(t, err)
+		if wanted(a) {
+			return a
+		}
+	}
+	require.FailNow(t, "the watch has ended", term.Output().Output)
+	return acpterm.Activity{}
+}
+
+func is(state string) func(acpterm.Activity) bool {
+	return func(a acpterm.Activity) bool { return a.State == state }
+}
+
+// prompts are programs that print "? ", wait for a line of input in different ways, print it after "got ", and then wait
+// for nothing that they could read.
+var prompts = map[string][]string{
+	"bash":          {"bash", "-c", `read -p "? " x; echo "got $x"; exec sleep 1000`},
+	"bash -t":       {"bash", "-c", `read -t 900 -p "? " x; echo "got $x"; exec sleep 1000`},
+	"readline":      {"bash", "-c", `read -e -p "? " x; echo "got $x"; exec sleep 1000`},
+	"/dev/tty":      {"sh", "-c", `printf "? "; read x </dev/tty; echo "got $x"; exec sleep 1000`},
+	"own session":   {"setsid", "-w", "sh", "-c", `printf "? "; read x; echo "got $x"; exec sleep 1000`},
+	"cat":           {"sh", "-c", `printf "? got "; head -n 1 | cat; exec sleep 1000`},
+	"python":        {"python3", "-c", "import time; print('got', input('? ')); time.sleep(1000)"},
+	"python thread": {"python3", "-c", pythonThread},
+	"python select": {"python3", "-c", pythonWaits("select.select([sys.stdin], [], [])")},
+	"python poll":   {"python3", "-c", pythonWaits("p = select.poll(); p.register(0, select.POLLIN); p.poll()")},
+	"python epoll":  {"python3", "-c", pythonWaits("p = select.epoll(); p.register(0, select.EPOLLIN); p.poll()")},
+	"node": {"node", "-e", `require("readline").createInterface(process.stdin, process.stdout).question("? ",
+		x => { console.log("got " + x); process.stdin.destroy(); setTimeout(() => {}, 1e6) })`},
+}
+
+const pythonThread = `import threading, time
+threading.Thread(target=lambda: print('got', input('? '), flush=True)).start()
+time.sleep(1000)`
+
+func pythonWaits(how string) string {
+	return "import select, sys, time; print('? ', end='', flush=True); " + how +
+		"; print('got', sys.stdin.readline(), flush=True); time.sleep(1000)"
+}
+
+// Whatever call a program waits in, it is seen waiting, and all that it has printed can be read then. It is not seen
+// waiting any more once it has its input.
+func TestAProgramWaitsForInput(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	prompt := func(name string, o *acpterm.CommandOptions) {
+		t.Run(name, func(t *testing.T) {
+			args := prompts[name]
+			if _, err := exec.LookPath(args[0]); err != nil {
+				t.Skip(err)
+			}
+			term := hosttest.Create(t, m, hosttest.CommandRequest(args[0], args[1:]...), o)
+			until(t, term, is("input"))
+			require.Contains(t, term.Output().Output, "? ")
+			fmt.Fprintln(term, "yes")
+			hosttest.AwaitOutput(t, term, "got yes")
+			until(t, term, is("idle"))
+			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		})
+	}
+	for name := range prompts {
+		prompt(name, onPTY())
+	}
+	for _, name := range []string{"cat", "own session", "python", "python epoll", "node"} {
+		prompt(name, &acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}})
+	}
+}
+
+// These programs do not wait for the user.
+func TestAProgramDoesNotWaitForInput(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for name, c := range map[string]struct {
+		args []string
+		is   string
+	}{
+		"sleeps":              {[]string{"sleep", "1000"}, "idle"},
+		"reads another":       {[]string{"sh", "-c", "sleep 1000 | cat"}, "idle"},
+		"polls another":       {[]string{"python3", "-c", "import os, select; select.select([os.pipe()[0]], [], [])"}, "idle"},
+		"polls for room":      {[]string{"python3", "-c", "import select; p = select.poll(); p.register(0, 0); p.poll()"}, "idle"},
+		"in the background":   {[]string{"bash", "-mc", "python3 -c 'import select; select.select([0], [], [])' & exec sleep 1000"}, "idle"},
+		"works":               {[]string{"sh", "-c", "while :; do :; done"}, "busy"},
+		"a child of it works": {[]string{"sh", "-c", "(while :; do :; done) & exec sleep 1000"}, "busy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.args[0]); err != nil {
+				t.Skip(err)
+			}
+			term := hosttest.Create(t, m, hosttest.CommandRequest(c.args[0], c.args[1:]...), onPTY())
+			if c.args[0] == "python3" { // once it is there
+				until(t, term, is("idle"))
+			}
+			until(t, term, func(a acpterm.Activity) bool {
+				require.NotEqual(t, "input", a.State)
+				return a.State == c.is
+			})
+			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		})
+	}
+}
+
+// A watch ends with the tree, and not before: the processes that a command leaves behind are shown after its end.
+func TestAWatchEndsWithTheTree(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	term := hosttest.Finish(t, m, terminaltest.ShellRequest("sleep 1000 >/dev/null 2>&1 & echo $!"))
+	watched := make(chan error, 1)
+	idle := make(chan bool, 1)
+	go func() {
+		var failed error
+		for a, err := range term.Watch(t.Context()) {
+			failed = errors.Join(failed, err)
+			if a.State == "idle" {
+				idle <- true
+			}
+		}
+		watched <- failed
+	}()
+	<-idle
+	list, err := term.Processes()
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, fmt.Sprintln(list[0].PID), term.Output().Output)
+	require.NoError(t, term.Kill(t.Context()))
+	require.NoError(t, <-watched)
+	list, err = term.Processes()
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// A kill does not wait for observers, and observers do not keep anything alive.
+func TestKillsWhileManyWatch(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for range 10 {
+		term := hosttest.Create(t, m, terminaltest.ShellRequest("for i in 1 2 3 4 5; do sleep 1000 & done; setsid sleep 1000 & wait"))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan bool)
+		const watchers = 8
+		for range watchers {
+			go func() {
+				for ctx.Err() == nil {
+					if _, err := term.Processes(); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
+				}
+				ended <- true
+			}()
+		}
+		require.NoError(t, term.Kill(t.Context()))
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		cancel()
+		for range watchers {
+			<-ended
+		}
+	}
+}
+
+// Observers of processes elsewhere get an error.
+func TestProcessesThatCannotBeListed(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"block": acptermtest.Block}})
+	elsewhere := hosttest.Create(t, m, hosttest.CommandRequest("block"))
+	var attached *acpterm.Terminal
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { attached = term }})
+	defer h.Close()
+	_, err := h.Attach(acpterm.TerminalInfo{ID: "attached", SessionID: "s"}, nil, nil)
+	require.NoError(t, err)
+	for _, term := range []*acpterm.Terminal{elsewhere, attached} {
+		list, err := term.Processes()
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorIs(t, err, acpterm.ErrInternal)
+		require.Empty(t, list)
+		for a, err := range term.Watch(t.Context()) {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			require.Zero(t, a)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package view
+
+// What running commands do. The view looks only at the commands whose output a page shows.
+
+import (
+	"context"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
+)
+
+// watchActivity keeps the activity of an entry up to date until ctx is done.
+func (t *table) watchActivity(ctx context.Context, e *entry) {
+	t.setActivity(e, +1, acpterm.Activity{})
+	defer t.setActivity(e, -1, acpterm.Activity{})
+	for a := range e.terminal.Watch(ctx) { // an error leaves the State empty
+		t.setActivity(e, 0, a)
+	}
+}
+
+// setActivity sets the activity of an entry, unless streams begin or end to watch it while others do.
+func (t *table) setActivity(e *entry, watchers int, a acpterm.Activity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.watchers += watchers
+	if watchers == 0 || e.watchers == 0 {
+		e.activity = a
+		t.notifyLocked()
+	}
+}
+
+// show adds the activity to a row.
+func (r *row) show(a acpterm.Activity) {
+	if r.Ended == 0 {
+		r.Activity = a.State
+	}
+	r.Listening = strings.Join(display.Links(a.Listening), " ")
+}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os/exec"
 	"testing"
 
@@ -150,6 +152,39 @@ func TestAWatchEndsWithTheTree(t *testing.T) {
 	list, err = term.Processes()
 	require.NoError(t, err)
 	require.Empty(t, list)
+}
+
+// Ports of the tree are listed once it listens, those of this process never, and they are gone when it closes them.
+func TestPortsOfATree(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	const program = `import socket
+s4 = socket.create_server(("127.0.0.1", 0)); s6 = socket.create_server(("::", 0), family=socket.AF_INET6)
+print(s4.getsockname()[1], s6.getsockname()[1], "ready", flush=True); input(); s4.close(); s6.close(); input()`
+	m := hosttest.NewManager(t, nil)
+	term := hosttest.Create(t, m, terminaltest.ShellRequest("python3 -c '"+program+"'; true"), onPTY())
+	hosttest.AwaitOutput(t, term, "ready")
+	var four, six uint16
+	_, err = fmt.Sscan(term.Output().Output, &four, &six)
+	require.NoError(t, err)
+	want := []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), four), netip.AddrPortFrom(netip.IPv6Unspecified(), six)}
+	require.Equal(t, want, until(t, term, func(a acpterm.Activity) bool { return len(a.Listening) > 0 }).Listening)
+	list, err := term.Processes()
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, term.Info().PID, list[0].PID)
+	require.Equal(t, list[0].PID, list[1].Parent)
+	require.Empty(t, list[0].Listening)
+	require.Equal(t, want, list[1].Listening)
+	require.Contains(t, list[1].Command, "python3 -c import socket")
+	require.Positive(t, list[1].Memory)
+	require.Positive(t, list[1].CPUTime)
+	fmt.Fprintln(term)
+	until(t, term, func(a acpterm.Activity) bool { return len(a.Listening) == 0 && a.State != "" })
 }
 
 // A kill does not wait for observers, and observers do not keep anything alive.

@@ -157,12 +157,16 @@ export class Header {
     // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
     // At the end, the padding is not seen.
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
+    if (row.activity === 'input') numbers.push('waits for input')
+    if (row.activity === 'idle') numbers.push('idle')
+    const texts = [...numbers, ...row.listening ? row.listening.split(' ') : []]
     const shown = this.#parts.numbers
-    while (shown.childElementCount > numbers.length) shown.lastChild.remove()
-    numbers.forEach((text, i) => {
+    while (shown.childElementCount > texts.length) shown.lastChild.remove()
+    texts.forEach((text, i) => {
       const item = shown.children[i] ?? shown.appendChild(element('li'))
-      if (item.textContent === text) return
-      item.textContent = text
+      const link = i >= numbers.length
+      if (item.textContent === text && !!item.firstElementChild === link) return
+      item.replaceChildren(link ? element('a', { href: text, target: '_blank', rel: 'noreferrer', textContent: text }) : text)
       item.title = text.length > 60 ? text : ''
     })
   }

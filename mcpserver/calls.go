@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,13 +91,16 @@ func (c *session) limit(req *mcp.CallToolRequest, ms *int64, otherwise time.Dura
 	return time.Duration(min(max(*ms, 0), most.Milliseconds())) * time.Millisecond
 }
 
-// await waits until a command has ended or the user moves it to the background, but not longer than limit. It fails if
-// ctx is done first.
+// await waits until a command has ended, the model should hear of it or the user moves it to the background, but not
+// longer than limit. It fails if ctx is done first.
 func (c *session) await(ctx context.Context, t *acpterm.Terminal, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	found, stop := c.awaitNews(ctx, t)
+	defer stop()
 	select {
 	case <-t.Done():
+	case <-found:
 	case <-t.Released():
 	case <-t.Backgrounded():
 	case <-timer.C:
@@ -315,6 +319,7 @@ func readState(t *acpterm.Terminal) commandResult {
 func (c *session) describe(t *acpterm.Terminal, r commandResult, offset int64, limit int, part show) (
 	*mcp.CallToolResult, commandResult, error,
 ) {
+	c.look(t, &r)
 	most := c.options.maxText()
 	if limit > 0 {
 		most = min(most, max(limit, minText))
@@ -358,6 +363,12 @@ func (r commandResult) String() string {
 		about += ", matched: " + r.MatchedLine
 	default:
 		about += ", no match"
+	}
+	if r.WaitsForInput {
+		about += ", waits for input"
+	}
+	if len(r.Listening) > 0 {
+		about += ", listening on " + strings.Join(r.Listening, " and ")
 	}
 	if r.State == acpterm.StateRunning.String() || r.More {
 		about += fmt.Sprintf("; next_offset %d", r.NextOffset)

@@ -242,9 +242,27 @@ func (f *front) ask(e *Entry, id, body string) int {
 // actAsChild lets the test binary act as a relay, as a host's executable does, or as another program that a test runs.
 func actAsChild() {
 	RunRelay()
+	if len(os.Args) == 2 && os.Args[1] == "listen" {
+		listenAsChild()
+	}
 	if len(os.Args) > 2 && os.Args[1] == "child" {
 		otherUser(os.Args[2], os.Args[3:])
 		os.Exit(0)
+	}
+}
+
+// listenAsChild makes the test binary a server that announces nothing.
+func listenAsChild() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		conn.Close()
 	}
 }
 

@@ -115,21 +115,23 @@ type listInput struct{}
 
 // commandResult is the state of a command, and an excerpt of its output.
 type commandResult struct {
-	ID                string  `json:"id"`
-	State             string  `json:"state"`
-	ExitCode          *uint32 `json:"exit_code,omitempty"`
-	Signal            string  `json:"signal,omitempty"`
-	EndedBy           string  `json:"ended_by,omitempty"`
-	RunMS             int64   `json:"run_ms"`
-	MovedToBackground bool    `json:"moved_to_background,omitempty"`
-	Matched           *bool   `json:"matched,omitempty"`
-	MatchedLine       string  `json:"matched_line,omitempty"`
-	Output            string  `json:"output"`
-	Offset            int64   `json:"offset"`
-	NextOffset        int64   `json:"next_offset"`
-	OmittedBytes      int64   `json:"omitted_bytes,omitempty"`
-	LostBytes         int64   `json:"lost_bytes,omitempty"`
-	More              bool    `json:"more,omitempty"`
+	ID                string   `json:"id"`
+	State             string   `json:"state"`
+	ExitCode          *uint32  `json:"exit_code,omitempty"`
+	Signal            string   `json:"signal,omitempty"`
+	EndedBy           string   `json:"ended_by,omitempty"`
+	RunMS             int64    `json:"run_ms"`
+	MovedToBackground bool     `json:"moved_to_background,omitempty"`
+	WaitsForInput     bool     `json:"waits_for_input,omitempty"`
+	Listening         []string `json:"listening,omitempty"`
+	Matched           *bool    `json:"matched,omitempty"`
+	MatchedLine       string   `json:"matched_line,omitempty"`
+	Output            string   `json:"output"`
+	Offset            int64    `json:"offset"`
+	NextOffset        int64    `json:"next_offset"`
+	OmittedBytes      int64    `json:"omitted_bytes,omitempty"`
+	LostBytes         int64    `json:"lost_bytes,omitempty"`
+	More              bool     `json:"more,omitempty"`
 }
 
 func commandSchema() *jsonschema.Schema {
@@ -138,6 +140,8 @@ func commandSchema() *jsonschema.Schema {
 		"state":               "Whether the command is running, has ended or could not be started.",
 		"exit_code":           "The exit code, if the command has exited.",
 		"signal":              "The signal that ended the command, if one did, such as SIGTERM.",
+		"waits_for_input":     "Whether the running command waits for input.",
+		"listening":           "Where the running command accepts connections, as URLs.",
 		"ended_by":            `Why the command has ended: "finished" by itself, "killed", "timed_out", "stopped_by_user" and so on.`,
 		"run_ms":              "How long the command has been running, in milliseconds.",
 		"moved_to_background": "Whether the user has moved the running command to the background: do not wait for it.",

@@ -43,6 +43,7 @@ type session struct {
 	pending  map[string]*creation // that wait for an answer, by the state that the client returns with it
 	failures map[acpterm.TerminalID]*failures
 	inputs   map[*acpterm.Terminal]*terminalInput
+	told     map[*acpterm.Terminal]news
 }
 
 // open opens a session. ctx applies only to this call.
@@ -63,6 +64,7 @@ func (s *Server) newSession() (*session, error) {
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
 		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
 		failures: make(map[acpterm.TerminalID]*failures), inputs: make(map[*acpterm.Terminal]*terminalInput),
+		told: make(map[*acpterm.Terminal]news),
 	}
 	var options acpterm.SessionOptions
 	if s.options.Session != nil {

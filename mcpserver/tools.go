@@ -34,8 +34,8 @@ func (c *session) addTools() {
 	}, c.write)
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "wait", Title: "Wait for a command", Meta: alwaysLoad(),
-		Description: "Waits until a terminal command ends or, with until or until_regexp, a line of its output matches, " +
-			"but at most for wait_ms. Returns the output from offset on.",
+		Description: "Waits until a terminal command ends, waits for input or listens on a port or, with until or " +
+			"until_regexp, until a line of its output matches, but at most for wait_ms.",
 		Annotations: reads, InputSchema: waitSchema(), OutputSchema: commandSchema(),
 	}, c.wait)
 	mcp.AddTool(c.server, &mcp.Tool{

@@ -130,8 +130,8 @@ func (a agentProgram) works(t *testing.T, place agentPlace) {
 // givesUp makes the agent wait longer for a call than it is configured to.
 func (a agentProgram) givesUp(t *testing.T, place agentPlace) {
 	run := newAgentRun(t, a, []move{
-		{"run", object{"command": "go run .", "wait_ms": 600_000, "kill_on_cancel": true}, a.gaveUp},
-		{"list", object{}, `go run \.`}, // the call has returned no id
+		{"run", object{"command": "go run . patient unix", "wait_ms": 600_000, "kill_on_cancel": true}, a.gaveUp},
+		{"list", object{}, `go run \. patient`}, // the call has returned no id
 		{"wait", object{"id": theID}, killed},
 	})
 	run.start(t, place, 5*time.Second)
@@ -155,7 +155,7 @@ func (a agentProgram) isKilled(t *testing.T, place agentPlace) {
 
 // busy starts the agent, and returns during a call, whose command runs.
 func (a agentProgram) busy(t *testing.T, place agentPlace) *agentRun {
-	run := newAgentRun(t, a, []move{{"run", object{"command": "go run . stubborn", "wait_ms": 600_000}, ""}})
+	run := newAgentRun(t, a, []move{{"run", object{"command": "go run . stubborn unix", "wait_ms": 600_000}, ""}})
 	run.start(t, place, 10*time.Minute)
 	require.Eventually(t, func() bool {
 		said, _ := run.visit()
@@ -278,7 +278,8 @@ func (r *agentRun) visit() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	conn, err := net.Dial("tcp", string(address))
+	network, at, _ := strings.Cut(string(address), " ")
+	conn, err := net.Dial(network, at)
 	if err != nil {
 		return "", err
 	}
@@ -309,12 +310,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 {
+	if len(os.Args) > 1 && os.Args[1] == "stubborn" {
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	network, at := "tcp", "127.0.0.1:0"
+	if len(os.Args) > 2 { // a wait does not end when it listens
+		dir, _ := os.Getwd()
+		network, at = "unix", dir+"/socket"
+	}
+	l, err := net.Listen(network, at)
 	if err == nil {
-		err = os.WriteFile("address", []byte(l.Addr().String()), 0o600)
+		err = os.WriteFile("address", []byte(network+" "+l.Addr().String()), 0o600)
 	}
 	if err != nil {
 		panic(err)

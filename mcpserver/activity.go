@@ -1,0 +1,112 @@
+package mcpserver
+
+// What a running command does that a model should hear of: it waits for input, or it listens on a port.
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// news is what a model has been told about a running command.
+type news struct {
+	waits     bool     // for input
+	listening []string // URLs
+}
+
+// newsOf returns what the processes of a command do.
+func newsOf(a acpterm.Activity) news {
+	n := news{waits: a.State == "input"}
+	for _, address := range a.Listening {
+		if url := urlOf(address); !slices.Contains(n.listening, url) {
+			n.listening = append(n.listening, url)
+		}
+	}
+	return n
+}
+
+// urlOf returns the address as a browser on the same machine reaches it.
+func urlOf(address netip.AddrPort) string {
+	host := address.Addr().String()
+	if ip := address.Addr(); ip.IsUnspecified() || ip.IsLoopback() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(int(address.Port())))
+}
+
+// isNew reports whether a model that was told before should hear of n at once.
+func (n news) isNew(before news) bool {
+	return n.waits && !before.waits || slices.ContainsFunc(n.listening, func(url string) bool {
+		return !slices.Contains(before.listening, url)
+	})
+}
+
+// lookLimit bounds a look at the processes of a command.
+const lookLimit = time.Second
+
+// look sets what a running command does in its result, and remembers that the model has been told.
+func (c *session) look(t *acpterm.Terminal, r *commandResult) {
+	if r.State != acpterm.StateRunning.String() {
+		c.tell(t, news{})
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, lookLimit)
+	defer cancel()
+	for a := range t.Watch(ctx) {
+		n := newsOf(a)
+		r.WaitsForInput, r.Listening = n.waits, n.listening
+		c.tell(t, n)
+		return
+	}
+}
+
+// tell remembers what the model has been told about a command, and forgets released ones.
+func (c *session) tell(t *acpterm.Terminal, n news) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other := range c.told {
+		select {
+		case <-other.Released():
+			delete(c.told, other)
+		default:
+		}
+	}
+	if n.waits || len(n.listening) > 0 {
+		c.told[t] = n
+	} else {
+		delete(c.told, t)
+	}
+}
+
+// watchDelay is how long a command runs before it is watched. Most commands end before.
+const watchDelay = 200 * time.Millisecond
+
+// awaitNews closes found when a command does something that the model has not been told. stop ends the wait.
+func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	before := c.told[t]
+	c.mu.Unlock()
+	heard := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		select {
+		case <-time.After(watchDelay):
+		case <-ctx.Done():
+			return
+		}
+		for a := range t.Watch(ctx) {
+			if newsOf(a).isNew(before) {
+				close(heard)
+				return
+			}
+		}
+	})
+	return heard, func() { cancel(); watcher.Wait() }
+}

@@ -1,0 +1,41 @@
+package mcpserver
+
+// Waits that end because a command waits for input, or listens on a port.
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWaitEndsWhenACommandWaitsForInput(t *testing.T) {
+	s := connect(t, newServer(t, nil, consenting()), nil)
+	r, text := call[commandResult](t, s, "run", object{
+		"command": `printf 'name? '; read name; echo "hello $name"; read more`, "pty": true, "wait_ms": 600_000,
+	})
+	require.Equal(t, "running", r.State)
+	require.True(t, r.WaitsForInput)
+	require.Equal(t, "name? ", r.Output)
+	require.Contains(t, text, ", waits for input")
+	call[commandResult](t, s, "write", object{"id": r.ID, "text": "you\n", "wait_ms": 60_000})
+	w, _ := call[commandResult](t, s, "output", object{"id": r.ID})
+	require.Contains(t, w.Output, "hello you")
+	require.Empty(t, w.Listening)
+}
+
+func TestWaitEndsWhenACommandListens(t *testing.T) {
+	s := connect(t, newServer(t, nil, nil), nil)
+	r, text := call[commandResult](t, s, "run", object{"command": os.Args[0], "args": []string{"listen"}, "wait_ms": 600_000})
+	require.Equal(t, "running", r.State)
+	require.Len(t, r.Listening, 1, text)
+	require.Contains(t, text, ", listening on http://localhost:")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.Listening[0], "http://"))
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "wait_ms": 1000}) // the model knows: it waits
+	require.Equal(t, r.Listening, w.Listening)
+	require.GreaterOrEqual(t, w.RunMS, r.RunMS+900)
+}

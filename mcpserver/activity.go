@@ -1,6 +1,6 @@
 package mcpserver
 
-// What a running command does that a model should hear of: it waits for input, or it listens on a port.
+// News about a running command for a model: the command waits for input, or it listens on a port.
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// news is what a model has been told about a running command.
+// news is the part of a command's activity that models are told.
 type news struct {
 	waits     bool     // for input
 	listening []string // URLs
 }
 
-// newsOf returns what the processes of a command do.
+// newsOf returns the news in the activity of a command.
 func newsOf(a acpterm.Activity) news {
 	n := news{waits: a.State == "input"}
 	for _, address := range a.Listening {
@@ -40,7 +40,7 @@ func urlOf(address netip.AddrPort) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(int(address.Port())))
 }
 
-// isNew reports whether a model that was told before should hear of n at once.
+// isNew reports whether a model told of before should hear of n at once.
 func (n news) isNew(before news) bool {
 	return n.waits && !before.waits || slices.ContainsFunc(n.listening, func(url string) bool {
 		return !slices.Contains(before.listening, url)
@@ -50,7 +50,7 @@ func (n news) isNew(before news) bool {
 // lookLimit bounds a look at the processes of a command.
 const lookLimit = time.Second
 
-// look sets what a running command does in its result, and remembers that the model has been told.
+// look adds the news about a running command to its result, and remembers them as told.
 func (c *session) look(t *acpterm.Terminal, r *commandResult) {
 	if r.State != acpterm.StateRunning.String() {
 		c.tell(t, news{})
@@ -66,7 +66,7 @@ func (c *session) look(t *acpterm.Terminal, r *commandResult) {
 	}
 }
 
-// tell remembers what the model has been told about a command, and forgets released ones.
+// tell remembers the told news about a command, and forgets released commands.
 func (c *session) tell(t *acpterm.Terminal, n news) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -90,7 +90,11 @@ func (h acptermHands) runFor(line string, limit time.Duration) string {
 }
 
 func (h acptermHands) start(line, until string) (output string, started job) {
-	output = h.use("run", object{"command": line, "wait_ms": 0})
+	input := object{"command": line}
+	if until == "" { // otherwise, run returns when the server listens
+		input["wait_ms"] = 0
+	}
+	output = h.use("run", input)
 	started = job(commandID.FindString(output))
 	if until != "" && !strings.Contains(output, until) {
 		output = h.wait(started, until)
@@ -105,7 +109,7 @@ func (h acptermHands) wait(id job, until string) string {
 func (h acptermHands) stop(id job) { h.use("kill", object{"id": string(id)}) }
 
 func (h acptermHands) talk(line string) (output string, started job, ok bool) {
-	output = h.use("run", object{"command": line, "pty": true, "wait_ms": 2000})
+	output = h.use("run", object{"command": line, "pty": true})
 	return output, job(commandID.FindString(output)), true
 }
 

@@ -338,6 +338,7 @@ func (m *Manager) run(
 		created:    time.Now(),
 		escalation: lifeSteps(s.commands.escalation()),
 		timeout:    max(s.commands.Timeout, 0),
+		idle:       max(s.commands.IdleTimeout, 0),
 		owner:      managed{},
 		backend:    notStarted{},
 		store:      newStore(limits, &s.commands),

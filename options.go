@@ -79,6 +79,12 @@ type CommandOptions struct {
 	// negative, there is no maximum.
 	Timeout time.Duration
 
+	// IdleTimeout is how long a command may be silent and idle before its process tree is terminated: no output, and
+	// less than 1 % of a processor used by the tree. A command that waits for input is idle. The tree ends up to a
+	// quarter of the time late. By default, or if IdleTimeout is negative, there is no maximum. IdleTimeout cannot be
+	// combined with a Runner, and has no effect while the processes of the tree cannot be listed.
+	IdleTimeout time.Duration
+
 	// OutputByteLimit is the number of bytes of output to keep if a request does not set a limit. The default is 1 MiB.
 	OutputByteLimit int64
 
@@ -113,6 +119,7 @@ func (o CommandOptions) orElse(next CommandOptions) CommandOptions {
 		Sandbox:         o.Sandbox,
 		Escalation:      orElse(o.Escalation, next.Escalation),
 		Timeout:         cmp.Or(o.Timeout, next.Timeout),
+		IdleTimeout:     cmp.Or(o.IdleTimeout, next.IdleTimeout),
 		OutputByteLimit: cmp.Or(o.OutputByteLimit, next.OutputByteLimit),
 		FollowBytes:     cmp.Or(o.FollowBytes, next.FollowBytes),
 		PlainOutput:     o.PlainOutput || next.PlainOutput,

@@ -144,6 +144,8 @@ func (m runnerMachine) check(level string, o *CommandOptions) error {
 		return optionError(level+".Sandbox", "cannot be used with Options.Runner")
 	case o.PTY != nil && !hasPTYs:
 		return optionError(level+".PTY", "cannot be used with an Options.Runner that is not a PTYRunner")
+	case o.IdleTimeout > 0:
+		return optionError(level+".IdleTimeout", "cannot be used with Options.Runner")
 	case o.Stdin != nil:
 		return optionError(level+".Stdin", "cannot be used with Options.Runner")
 	case o.Shell != nil:

@@ -44,6 +44,8 @@ const (
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
+	// EndedByIdle indicates that the command was idle for longer than CommandOptions.IdleTimeout.
+	EndedByIdle EndedBy = "idle"
 	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"
 	// EndedByAgentGone indicates that the Handler of an attached terminal was closed, usually because the agent has
@@ -77,6 +79,7 @@ type Terminal struct {
 	created    time.Time
 	escalation []life.Step
 	timeout    time.Duration // or 0
+	idle       time.Duration // CommandOptions.IdleTimeout, or 0
 	owner      owner
 
 	*shared  // the Manager's
@@ -325,11 +328,18 @@ func (t *Terminal) start(ctx context.Context, where machine, command Command, al
 	t.mu.Lock()
 	t.backend, t.command, t.state, t.startedAt = started, command, StateRunning, time.Now()
 	if t.timeout > 0 {
-		t.timer = life.AfterFunc(t.timeout, life.Stall, t.expire)
+		t.timer = life.AfterFunc(t.timeout, life.Stall, func() { t.expire(EndedByTimeout) })
 	}
 	startedAt := t.startedAt
 	t.mu.Unlock()
 	t.begin(started, startedAt)
+	if t.idle > 0 {
+		t.busy.Go(func() {
+			if proc.AwaitIdle(t.idle, t.Processes, t.OutputTotal, t.ended.Done()) {
+				t.expire(EndedByIdle)
+			}
+		})
+	}
 	return t.callJournal("create", "Started", func() error {
 		tree := started.(localBackend) // other commands are not in the journal
 		return t.journal.Started(t.id, tree.PID(), tree.Unreaped)

@@ -290,12 +290,12 @@ func (t *Terminal) lostTree(err error) error {
 	return &e
 }
 
-// expire ends the tree at the timeout, unless the command has ended or is being ended.
-func (t *Terminal) expire() {
+// expire ends the tree at a timeout, unless the command has ended or is being ended.
+func (t *Terminal) expire(by EndedBy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.alive() && t.ending == nil {
-		e := &ending{by: EndedByTimeout}
+		e := &ending{by: by}
 		t.ending = e
 		t.busy.Go(func() { t.runEnding(e) })
 	}

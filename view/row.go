@@ -194,7 +194,7 @@ func stateOf(info acpterm.TerminalInfo) string {
 		return "finished"
 	case acpterm.EndedByUser:
 		return "stopped"
-	case acpterm.EndedByTimeout:
+	case acpterm.EndedByTimeout, acpterm.EndedByIdle:
 		return "timed out"
 	case acpterm.EndedByLostConnection:
 		return "connection lost"

@@ -187,6 +187,8 @@ func (t *shownTerminal) end() string {
 		text += joint + inWords(passed)
 	}
 	switch t.EndedBy() {
+	case acpterm.EndedByIdle:
+		text += ", was idle for too long"
 	case acpterm.EndedByTimeout:
 		text += ", timed out"
 	case acpterm.EndedByUser:

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -214,6 +215,34 @@ func TestKillsWhileManyWatch(t *testing.T) {
 	}
 }
 
+// Only silence without work is idle.
+func TestIdleCommandsEnd(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for name, c := range map[string]struct {
+		line  string
+		limit time.Duration
+		by    acpterm.EndedBy
+	}{
+		"sleeps":  {"sleep 1000", 200 * time.Millisecond, acpterm.EndedByIdle},
+		"left":    {"sleep 1000 & wait", 200 * time.Millisecond, acpterm.EndedByIdle},
+		"works":   {"i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done", 500 * time.Millisecond, acpterm.EndedByItself},
+		"a child": {"(i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done) & wait", 500 * time.Millisecond, acpterm.EndedByItself},
+		"prints":  {"for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; echo $i; done", time.Second, acpterm.EndedByItself},
+	} {
+		t.Run(name, func(t *testing.T) {
+			term := hosttest.Create(t, m, terminaltest.ShellRequest(c.line), &acpterm.CommandOptions{IdleTimeout: c.limit})
+			status, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.by, term.EndedBy())
+			require.Equal(t, hosttest.EndedBy(c.by), status.Meta)
+			require.NoError(t, term.Kill(t.Context())) // waits for the tree
+			list, err := term.Processes()
+			require.NoError(t, err)
+			require.Empty(t, list)
+		})
+	}
+}
+
 // Observers of processes elsewhere get an error.
 func TestProcessesThatCannotBeListed(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"block": acptermtest.Block}})
@@ -233,4 +262,6 @@ func TestProcessesThatCannotBeListed(t *testing.T) {
 			require.Zero(t, a)
 		}
 	}
+	_, err = m.Create(t.Context(), hosttest.CommandRequest("block"), &acpterm.CommandOptions{IdleTimeout: time.Hour})
+	hosttest.RequireOptionRefused(t, err, "create", "CommandOptions.IdleTimeout")
 }

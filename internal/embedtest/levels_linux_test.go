@@ -149,6 +149,18 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			},
 			wants: [4]any{acpterm.EndedByItself, acpterm.EndedByTimeout, acpterm.EndedByItself, acpterm.EndedByTimeout},
 		},
+		"IdleTimeout": {
+			values: [4]acpterm.CommandOptions{
+				{IdleTimeout: time.Hour}, {IdleTimeout: time.Millisecond}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond},
+			},
+			late: true, request: shell("read x; sleep 0.2; exit 1"),
+			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
+				_, err := term.Wait(t.Context())
+				require.NoError(t, err)
+				return term.EndedBy()
+			},
+			wants: [4]any{acpterm.EndedByItself, acpterm.EndedByIdle, acpterm.EndedByItself, acpterm.EndedByIdle},
+		},
 		"OutputByteLimit": {
 			values: four(func(i int) acpterm.CommandOptions {
 				return acpterm.CommandOptions{OutputByteLimit: int64(101 + i)}

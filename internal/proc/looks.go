@@ -131,3 +131,32 @@ func cpuTime(members []Member) (sum time.Duration) {
 	}
 	return sum
 }
+
+// AwaitIdle returns true once a tree has been idle for limit: its members did not work, and written did not change. It
+// returns false when done is closed. A tree whose members cannot be listed is not idle. A time during which this
+// process was stopped counts as two of the eight looks at most.
+func AwaitIdle(
+	limit time.Duration, list func() ([]Member, error), written func() int64, done <-chan struct{},
+) bool {
+	runnable := func(m Member) bool { return m.Runnable } // perhaps other programs have the processors
+	pause := limit/8 + 1
+	output, cpu, idle := int64(-1), time.Duration(0), time.Duration(0)
+	for {
+		at := time.Now()
+		members, err := list()
+		now, total := cpuTime(members), written()
+		works := members == nil && err != nil || worked(now-cpu, idle) || slices.ContainsFunc(members, runnable)
+		switch {
+		case works, total != output:
+			output, cpu, idle = total, now, 0
+		case idle >= limit:
+			return true
+		}
+		select {
+		case <-time.After(pause):
+		case <-done:
+			return false
+		}
+		idle += min(time.Since(at), 2*pause)
+	}
+}

@@ -17,6 +17,8 @@ type Member struct {
 	// in bytes.
 	CPUTime time.Duration
 	Memory  int64
+	// Runnable means that a processor runs the process, or should. It is known only on Linux.
+	Runnable bool
 	// ReadsInput means that the process is blocked in a read of the command's PTY or of the pipe that is its standard
 	// input. PollsInput means that it waits for several files, including that one.
 	ReadsInput, PollsInput bool

@@ -47,7 +47,7 @@ func (t *Tree) describe(h procfs.Handle, listeners map[uint64]netip.AddrPort) (m
 	if err != nil || usage.Exited {
 		return m, err
 	}
-	m = Member{PID: usage.PID, Parent: usage.Parent, CPUTime: usage.CPU, Memory: usage.Memory}
+	m = Member{PID: usage.PID, Parent: usage.Parent, CPUTime: usage.CPU, Memory: usage.Memory, Runnable: usage.Runnable}
 	if m.Command, err = h.Command(maxCommand); err != nil {
 		return m, err
 	}

@@ -21,8 +21,9 @@ import (
 // Usage has the resources and the terminal of a process, from its entry in the process table.
 type Usage struct {
 	Process
-	CPU    time.Duration // of the process, and of its children that it has waited for
-	Memory int64         // resident, in bytes
+	CPU      time.Duration // of the process, and of its children that it has waited for
+	Memory   int64         // resident, in bytes
+	Runnable bool          // its main thread has a processor, or waits for one
 
 	terminal   int // the device number of its controlling terminal, or 0
 	foreground int // the process group in that terminal's foreground
@@ -42,6 +43,7 @@ func (h Handle) Usage() (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
+	u.Runnable = fields[fieldState] == "R"
 	const tick = time.Second / 100 // USER_HZ
 	for field := fieldCPU; field < fieldCPU+4; field++ {
 		u.CPU += time.Duration(fields.number(field)) * tick

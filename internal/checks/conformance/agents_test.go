@@ -104,7 +104,7 @@ func (a agentProgram) works(t *testing.T, place agentPlace) {
 		{"output", object{"id": theID}, `listening on 127\.0\.0\.1:\d+`},
 		{"kill", object{"id": theID}, killed},
 		{"run", object{"command": "touch denied"}, `(?s)` + a.refusal + `.*another way`},
-		{"run", object{"command": "go env -w GOFLAGS=-x"}, `(?s)rule "go env .*another way`},
+		{"run", object{"command": "go env -w GOFLAGS=-x"}, `(?s)rule \\?"go env .*another way`},
 		{"list", object{}, `go run \.`},
 		{"run", object{"command": last, "wait_ms": 0}, runs},
 		{"wait", object{"id": theID, "until": "listening"}, `listening on 127\.0\.0\.1:\d+`},

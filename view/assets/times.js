@@ -146,7 +146,7 @@ function makeLines({ xterm, numbers }, pane, timeOf, kind) {
   const Numbers = numbers.constructor // an import would load it again
   class Lines extends Numbers {
     draw() {
-      if (numbers.held) return
+      if (numbers.held || numbers.also !== this) return // or others are shown since
       const inView = this.inView()
       while (pane.childElementCount > inView.length) pane.lastChild.remove()
       drawn.length = Math.min(drawn.length, inView.length)

@@ -10,11 +10,11 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// watchActivity keeps the activity of an entry up to date until ctx is done.
-func (t *table) watchActivity(ctx context.Context, e *entry) {
+// watchActivity keeps the activity of an entry up to date until ctx is done. The entry may move to the archive meanwhile.
+func (t *table) watchActivity(ctx context.Context, e *entry, terminal *acpterm.Terminal) {
 	t.setActivity(e, +1, acpterm.Activity{})
 	defer t.setActivity(e, -1, acpterm.Activity{})
-	for a := range e.terminal.Watch(ctx) { // an error leaves the State empty
+	for a := range terminal.Watch(ctx) { // an error leaves the State empty
 		t.setActivity(e, 0, a)
 	}
 }

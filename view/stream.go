@@ -201,7 +201,9 @@ func (o *outputStream) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var fetching sync.WaitGroup
 	fetching.Go(func() { fetch(ctx, t, wanted, chunks) })
-	fetching.Go(func() { o.table.watchActivity(ctx, o.entry) })
+	if t, ok := t.(*acpterm.Terminal); ok { // not of an earlier run
+		fetching.Go(func() { o.table.watchActivity(ctx, o.entry, t) })
+	}
 	defer fetching.Wait()
 	defer cancel()
 	defer close(wanted)

@@ -39,6 +39,9 @@ func (localMachine) check(level string, o *CommandOptions) error {
 	if o.Dir != "" && !filepath.IsAbs(o.Dir) {
 		return optionError(level+".Dir", "must be an absolute path")
 	}
+	if o.IdleTimeout > 0 && !proc.ListsMembers {
+		return optionError(level+".IdleTimeout", "is not supported on this system")
+	}
 	if o.Shell == nil {
 		return nil
 	}

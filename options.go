@@ -82,7 +82,7 @@ type CommandOptions struct {
 	// IdleTimeout is how long a command may be silent and idle before its process tree is terminated: no output, and
 	// less than 1 % of a processor used by the tree. A command that waits for input is idle. The tree ends up to a
 	// quarter of the time late. By default, or if IdleTimeout is negative, there is no maximum. IdleTimeout cannot be
-	// combined with a Runner, and has no effect while the processes of the tree cannot be listed.
+	// combined with a Runner, is supported on Linux and Windows only, and has no effect while /proc cannot be read.
 	IdleTimeout time.Duration
 
 	// OutputByteLimit is the number of bytes of output to keep if a request does not set a limit. The default is 1 MiB.

@@ -13,6 +13,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
+// ListsMembers reports whether Members works on this system.
+const ListsMembers = true
+
 // Members returns the running processes of the tree, in the order of their IDs. If something about a process cannot be
 // read, Members returns the rest with an error. After Close, it returns none. It may be called concurrently.
 func (t *Tree) Members() (members []Member, err error) {

@@ -17,6 +17,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// ListsMembers reports whether Members works on this system.
+const ListsMembers = true
+
 // Members returns the running processes of the job, in the order of their IDs. If something about a process cannot be
 // read, Members returns the rest with an error. The error is errors.ErrUnsupported for a command on a PTY, because the
 // system does not tell whether a process waits for input. After Close, Members returns none.

@@ -24,12 +24,12 @@ import (
 const (
 	maxRootLines      = 6300
 	maxRootFiles      = 31
-	maxLibraryLines   = 17500 // the root and internal, without the packages that only tests import
-	maxGoLines        = 142_000
+	maxLibraryLines   = 18_400 // the root and internal, without the packages that only tests import
+	maxGoLines        = 147_000
 	maxExampleLines   = 2500   // of all examples, without tests
 	maxExamplesLines  = 4000   // the same with tests
 	maxOneExample     = 400    // without tests
-	maxWords          = 16_500 // of the pages in docs
+	maxWords          = 17_000 // of the pages in docs
 	maxRootTestFiles  = 10
 	maxNames          = 118 // exported by the root
 	maxIdentifiers    = 460 // the same with exported methods and fields

@@ -73,7 +73,7 @@ func checkOptions(runner acpterm.Runner, o *acpterm.CommandOptions) error {
 		return nil
 	}
 	if o.Dir != "" || o.Env != nil || o.Unattended != nil || o.Shell != nil || o.ShellLines != acpterm.ShellAuto {
-		return fmt.Errorf("Dir, Env, Unattended, Shell and ShellLines must not be set: the command is resolved")
+		return fmt.Errorf("fields Dir, Env, Unattended, Shell and ShellLines must not be set: the command is resolved")
 	}
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: runner, Commands: *o})
 	if err != nil {

@@ -67,7 +67,7 @@ func checkMatches(text []byte) error {
 		words := strings.Fields(string(line[2]))
 		if strings.EqualFold(string(line[1]), "match") {
 			if len(words) != 1 || !strings.EqualFold(words[0], "all") {
-				return fmt.Errorf("Match %s is not supported", strings.Join(words, " "))
+				return fmt.Errorf("keyword Match %s is not supported", strings.Join(words, " "))
 			}
 			continue
 		}

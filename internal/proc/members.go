@@ -25,6 +25,3 @@ type Member struct {
 	// Listening lists the TCP addresses on which the process accepts connections, in this network namespace.
 	Listening []netip.AddrPort
 }
-
-// maxCommand bounds Member.Command, in bytes.
-const maxCommand = 4 << 10

@@ -13,6 +13,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
+// maxCommand bounds Member.Command, in bytes.
+const maxCommand = 4 << 10
+
 // ListsMembers reports whether Members works on this system.
 const ListsMembers = true
 

@@ -17,6 +17,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// maxCommand bounds Member.Command, in bytes.
+const maxCommand = 4 << 10
+
 // ListsMembers reports whether Members works on this system.
 const ListsMembers = true
 

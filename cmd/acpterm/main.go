@@ -243,8 +243,6 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 			Shell:   new(opts.shell),
 			Timeout: opts.timeout,
 			Sandbox: guards.wrap,
-			// The agent gets no colours; the user sees them.
-			PlainOutput: true,
 		},
 		Policy: guards.policy,
 	}

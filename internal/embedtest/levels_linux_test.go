@@ -153,7 +153,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			values: [4]acpterm.CommandOptions{
 				{IdleTimeout: time.Hour}, {IdleTimeout: time.Millisecond}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond},
 			},
-			late: true, request: shell("read x; sleep 0.2; exit 1"),
+			late: true, request: shell("read x; sleep 3; exit 1"),
 			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
 				_, err := term.Wait(t.Context())
 				require.NoError(t, err)

@@ -183,6 +183,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	good := []string{
 		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Record", "Options.Journal",
 		"Options.Runner", "Options.RequireSessions", "SessionOptions.Commands", "CommandOptions.Timeout",
+		"CommandOptions.IdleTimeout",
 		"SessionOptions.Policy", "CommandOptions.Env", "CommandOptions.Unattended",
 		"CommandOptions.PlainOutput",
 	}

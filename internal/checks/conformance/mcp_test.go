@@ -145,7 +145,7 @@ func (a *mcpAgent) runTool(line string) (terminal *acpterm.Terminal, outcome mcp
 	return nil, outcome
 }
 
-var mcpTools = []string{"run", "wait", "output", "kill", "release", "list"}
+var mcpTools = []string{"run", "write", "wait", "output", "kill", "release", "list"}
 
 func TestAgentsUseTheMCPServer(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -76,7 +76,7 @@ const newest = async () => (await call("list")).commands.at(-1);
 const scenarios = {
   async tools() {
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map((t) => t.name).sort(), ["kill", "list", "output", "release", "run", "wait"]);
+    assert.deepEqual(tools.map((t) => t.name).sort(), ["kill", "list", "output", "release", "run", "wait", "write"]);
     for (const tool of tools) {
       assert.ok(tool.title && tool.description && tool.outputSchema, tool.name);
       assert.equal(tool.annotations.readOnlyHint ?? false, ["list", "output", "wait"].includes(tool.name), tool.name);

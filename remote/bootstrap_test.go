@@ -427,7 +427,7 @@ func TestBootstrapErrors(t *testing.T) {
 		says    []string
 	}{
 		"another version": {Options{Path: script}, "",
-			[]string{"version 3", "version 2", "install the helper", script}},
+			[]string{fmt.Sprint("version ", frame.Version+1), fmt.Sprint("version ", frame.Version), "install the helper", script}},
 		"another version, copied": {Options{Helpers: helpers(scriptHelper(t, 7, "")), Dir: t.TempDir()}, "",
 			[]string{"version 7", "build Options.Helpers again"}},
 		"no file":            {Options{Path: "/nonexistent/helper"}, "", []string{"no program /nonexistent/helper"}},

@@ -100,7 +100,7 @@ type SurvivorsEvent struct {
 }
 
 // GoneEvent is sent when the last process of a command's tree has ended, if Terminal.Gone was called before a release
-// began. To get the event for each command, call Gone in a hook for the StartEvent.
+// began. To get the event for each command of an agent, call Gone in HandlerOptions.Created.
 type GoneEvent struct {
 	Subject
 	Time time.Time

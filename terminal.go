@@ -44,7 +44,8 @@ const (
 	EndedByRelease EndedBy = "released"
 	// EndedByTimeout indicates that the command exceeded CommandOptions.Timeout.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByIdle indicates that the command was idle for longer than CommandOptions.IdleTimeout.
+	// EndedByIdle indicates that the command was idle for longer than CommandOptions.IdleTimeout, which the agent
+	// receives as "idleMs", in milliseconds.
 	EndedByIdle EndedBy = "idle"
 	// EndedByLostConnection indicates that Options.Runner lost its connection and cannot tell how the command exited.
 	EndedByLostConnection EndedBy = "connection_lost"

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -323,6 +324,10 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	if err == nil {
 		t.end.exit = e
 		t.end.by, t.end.status = t.owner.ended(t.end.by, e)
+		if t.end.by == EndedByIdle {
+			const format = `{"endedBy":"idle","idleMs":%d}`
+			t.end.status.Meta["acpterm"] = fmt.Appendf(nil, format, t.idle.Milliseconds())
+		}
 	} else {
 		failure := t.endNotSeen(err)
 		t.end.err = failure

@@ -5,17 +5,35 @@ package view
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
 )
 
-// watchActivity keeps the activity of an entry up to date until ctx is done. The entry may move to the archive meanwhile.
+// watchActivity keeps the activity of an entry up to date until ctx is done, or no process is left. The entry may move to
+// the archive meanwhile.
 func (t *table) watchActivity(ctx context.Context, e *entry, terminal *acpterm.Terminal) {
 	t.setActivity(e, +1, acpterm.Activity{})
 	defer t.setActivity(e, -1, acpterm.Activity{})
-	for a := range terminal.Watch(ctx) { // an error leaves the State empty
-		t.setActivity(e, 0, a)
+	running, stop := context.WithCancel(ctx)
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	defer stop()
+	stopping.Go(func() {
+		select {
+		case <-terminal.Done():
+			stop() // to look at once whether the command has left processes
+		case <-running.Done():
+		}
+	})
+	for _, until := range []context.Context{running, ctx} {
+		for a := range terminal.Watch(until) { // an error leaves the State empty
+			t.setActivity(e, 0, a)
+		}
+	}
+	if ctx.Err() == nil {
+		t.setActivity(e, 0, acpterm.Activity{})
 	}
 }
 

@@ -2,10 +2,16 @@ package view_test
 
 import (
 	"fmt"
+	"net"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -34,4 +40,36 @@ func TestRowsSayThatACommandWaits(t *testing.T) {
 	first.until(is("idle"))
 	first.close()
 	events.table(rows, has(""))
+}
+
+// The link to a server that a command has left stays until the server does not listen any more.
+func TestRowsLinkToWhatACommandHasLeft(t *testing.T) {
+	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})
+	terminal := v.create("s", "sh", "-c", strings.Join(children.Args("listen"), " ")+" >/dev/null 2>&1 &")
+	<-terminal.Done()
+	first, second := v.open(output(terminal), ""), v.open(output(terminal), "")
+	link := ""
+	for _, s := range []*stream{first, second} {
+		s.until(func(r tableRow) bool {
+			link = r.Listening
+			return r.Ended != 0 && link != ""
+		})
+	}
+	connection, err := net.Dial("tcp", strings.TrimPrefix(link, "http://"))
+	require.NoError(t, err)
+	require.NoError(t, connection.Close())
+	for _, s := range []*stream{first, second} {
+		s.until(func(r tableRow) bool { return r.Ended != 0 && r.Listening == "" })
+		_, _, ended := s.text(nil)
+		require.True(t, ended)
+	}
+}
+
+// Rows say for how long a command was idle before it was ended for that.
+func TestRowsOfIdleCommands(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{IdleTimeout: 200 * time.Millisecond}})
+	v := newViewer(t, m, view.Options{})
+	v.open(output(v.create("s", "sleep", "1000")), "").until(func(r tableRow) bool {
+		return r.State == "idle" && r.Idle == 200 && r.Status == "signal SIGTERM"
+	})
 }

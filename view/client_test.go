@@ -184,7 +184,7 @@ type tableRow struct {
 	StopError, By, Activity, Listening                                                      string
 	Earlier, Agent, Named, Good, Shell, CanStop, Stopping, PTY, Input, Background           bool
 	Columns, Rows, PID                                                                      int
-	Number, Bytes, Dropped, Started, Ended                                                  int64
+	Number, Bytes, Dropped, Started, Ended, Idle                                            int64
 }
 
 // text reads output until enough returns true, or to the end, and counts the missed bytes.

@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -50,10 +51,12 @@ type row struct {
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
 	// State is the name of the terminal's state, such as "running"; "stopping"; and at the end "finished", "stopped" by
-	// a user, "killed", "timed out" or "denied"; "failed" if the command was allowed but not started; "released" if the
-	// terminal is the agent's and its end was not seen, or "agent gone" if the agent ended before it; or "connection
-	// lost".
+	// a user, "killed", "timed out", "idle" or "denied"; "failed" if the command was allowed but not started; "released"
+	// if the terminal is the agent's and its end was not seen, or "agent gone" if the agent ended before it; or
+	// "connection lost".
 	State string `json:"state"`
+	// Idle is for how long the command was idle if the State is "idle", in milliseconds, or 0 if that is not known.
+	Idle int64 `json:"idle,omitempty"`
 	// Good means that the command ended by itself with code 0.
 	Good bool `json:"good"`
 	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if the
@@ -130,6 +133,7 @@ func (e *entry) makeRow(may permissions) row {
 	r.Stopping = e.stops > 0
 	if e.archived != nil {
 		e.archived.describeEnd(&r)
+		r.show(e.activity)
 		return r
 	}
 	if e.terminal == nil {
@@ -152,6 +156,7 @@ func (e *entry) makeRow(may permissions) row {
 	} else {
 		r.Ended = e.at.Add(info.Ended.Sub(e.at)).UnixMilli() // although the clock may have been set
 		r.Status, r.Good = endStatus(e.terminal)
+		r.Idle = idleTime(info.ExitStatus)
 	}
 	if r.State == "released" || r.State == "agent gone" {
 		r.Status = "" // only says that the end was not seen
@@ -194,8 +199,10 @@ func stateOf(info acpterm.TerminalInfo) string {
 		return "finished"
 	case acpterm.EndedByUser:
 		return "stopped"
-	case acpterm.EndedByTimeout, acpterm.EndedByIdle:
+	case acpterm.EndedByTimeout:
 		return "timed out"
+	case acpterm.EndedByIdle:
+		return "idle"
 	case acpterm.EndedByLostConnection:
 		return "connection lost"
 	case acpterm.EndedByAgentGone:
@@ -219,6 +226,17 @@ func endStatus(t *acpterm.Terminal) (status string, good bool) {
 		return statusText(nil, err.Error(), "")
 	}
 	return statusText(&exit, "", t.EndedBy())
+}
+
+// idleTime returns for how long a command was idle when it was ended for that, in milliseconds, or 0.
+func idleTime(exit *acpterm.TerminalExitStatus) int64 {
+	var meta struct {
+		IdleMS int64 `json:"idleMs"`
+	}
+	if exit == nil || json.Unmarshal(exit.Meta["acpterm"], &meta) != nil {
+		return 0
+	}
+	return meta.IdleMS
 }
 
 // statusText describes an exit status, or says why it is unknown.

@@ -180,13 +180,14 @@ type outputStream struct {
 	changed   <-chan struct{}      // closed when the row may have changed
 	delayed   bool                 // the row waits for the first output, so that a page gets both in one message
 	pending   int64                // skipped bytes before at, not yet reported to the browser
+	watched   <-chan struct{}      // closed when no process can listen any more; nil afterwards
 	outputEnd bool                 // no more output can come
 	finished  bool                 // the "end" event has been sent
 	ended     bool                 // the command has ended
 	catchUp   int64                // output up to this offset is sent without pauses
 }
 
-// run sends messages until the output has ended and the row is final.
+// run sends messages until the output has ended, the row is final, and no process of the tree is left.
 func (o *outputStream) run(ctx context.Context) {
 	t := o.terminal
 	o.outputEnd = t == nil
@@ -201,9 +202,14 @@ func (o *outputStream) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var fetching sync.WaitGroup
 	fetching.Go(func() { fetch(ctx, t, wanted, chunks) })
-	if t, ok := t.(*acpterm.Terminal); ok { // not of an earlier run
-		fetching.Go(func() { o.table.watchActivity(ctx, o.entry, t) })
-	}
+	watched := make(chan struct{})
+	o.watched = watched
+	fetching.Go(func() {
+		defer close(watched)
+		if t, ok := t.(*acpterm.Terminal); ok { // not of an earlier run
+			o.table.watchActivity(ctx, o.entry, t)
+		}
+	})
 	defer fetching.Wait()
 	defer cancel()
 	defer close(wanted)
@@ -237,6 +243,9 @@ func (o *outputStream) run(ctx context.Context) {
 			pauseEnd = nil
 			from, request = o.from(t), wanted
 		case <-o.changed:
+			o.sendStatus()
+		case <-o.watched:
+			o.watched = nil
 			o.sendStatus()
 		case <-tick.C:
 			if o.delayed {
@@ -339,7 +348,7 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	return message.Missed > 0
 }
 
-// sendStatus sends the row if it has changed, and ends the stream after the last output and the final row.
+// sendStatus sends the row if it has changed, and ends the stream after the last output, the final row and the tree.
 func (o *outputStream) sendStatus() {
 	row, version, settled, changed := o.table.rowOf(o.entry)
 	o.changed = changed
@@ -356,7 +365,7 @@ func (o *outputStream) sendStatus() {
 			o.flush()
 		}
 	}
-	if o.outputEnd && settled {
+	if o.outputEnd && settled && o.watched == nil {
 		o.finish()
 		return
 	}

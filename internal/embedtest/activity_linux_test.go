@@ -4,6 +4,7 @@ package embedtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -234,7 +235,11 @@ func TestIdleCommandsEnd(t *testing.T) {
 			status, err := term.Wait(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, c.by, term.EndedBy())
-			require.Equal(t, hosttest.EndedBy(c.by), status.Meta)
+			meta := hosttest.EndedBy(c.by)
+			if c.by == acpterm.EndedByIdle {
+				meta["acpterm"] = json.RawMessage(`{"endedBy":"idle","idleMs":200}`)
+			}
+			require.Equal(t, meta, status.Meta)
 			require.NoError(t, term.Kill(t.Context())) // waits for the tree
 			list, err := term.Processes()
 			require.NoError(t, err)

@@ -175,7 +175,7 @@ export class Header {
 // stateText returns the text for screen readers.
 function stateText(row) {
   let text = outcome(row)
-  if (['stopped', 'killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
+  if (['stopped', 'killed', 'timed out', 'idle', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
   if (row.survivors) text += `; still running: ${row.survivors}`
   return text
 }

@@ -30,6 +30,7 @@ export function clock(ms) {
 // outcome returns a row's state as text.
 export function outcome(row) {
   if (row.state === 'finished') return row.good ? 'done' : row.status || 'ended'
+  if (row.state === 'idle') return row.idle ? `idle for ${duration(row.idle)}` : 'idle for too long'
   return row.state
 }
 
@@ -70,7 +71,7 @@ export function tone(row) {
   if (!row.ended) return row.state === 'stopping' ? 'stopping' : 'running'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
   if (['released', 'agent gone', 'unknown'].includes(row.state)) return 'ended'
-  if (['failed', 'timed out', 'connection lost'].includes(row.state)) return 'bad'
+  if (['failed', 'timed out', 'idle', 'connection lost'].includes(row.state)) return 'bad'
   return row.state === 'denied' ? 'denied' : 'stopped'
 }
 

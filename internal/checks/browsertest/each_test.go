@@ -43,6 +43,7 @@ var inEach = []struct {
 	{"an hour in the background or of sleep leaves nothing out", testHour, false},
 	{"after the program's restart nothing is said of the old terminal", testRestarted, false},
 	{"Stop ends the tree, and by force when pressed twice", testStop, true},
+	{"a command was idle for too long, and another left a server", testIdleAndLeft, true},
 	{"without leave there is no Stop", testReadOnly, false},
 	{"the menu moves a running command to the background", testBackground, false},
 	{"a page that is too slow stays usable and sees what it missed", testSlow, false},

@@ -460,28 +460,3 @@ func altClick(p *page, x, y float64) {
 		require.NoError(p.t, err)
 	}
 }
-
-// The page says that a command waits for input, and links to the port that it listens on.
-func testWaiting(t *testing.T, b *browser) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip(err)
-	}
-	y := serveTyping(t, nil)
-	terminal := y.sh(t, `exec python3 -c '
-import socket
-s = socket.create_server(("127.0.0.1", 0))
-input("? ")
-s.close()
-input()'`)
-	p := b.open(t, y.url)
-	p.until(`part('.numbers').innerText.includes('waits for input') && !!part('.numbers a')`)
-	processes, err := terminal.Processes()
-	require.NoError(t, err)
-	require.Len(t, processes, 1)
-	require.Len(t, processes[0].Listening, 1)
-	link := fmt.Sprintf("http://localhost:%d", processes[0].Listening[0].Port())
-	require.Equal(t, link+"/", eval[string](p, `part('.numbers a').href`))
-	require.Equal(t, link, eval[string](p, `part('.numbers a').textContent`))
-	fmt.Fprintln(terminal)
-	p.until(`!part('.numbers a')`)
-}

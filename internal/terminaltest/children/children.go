@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"os/signal"
 	"strconv"
@@ -77,6 +78,14 @@ func portable() map[string]func(args []string) {
 		"echo-with": func(args []string) {
 			fmt.Println(StartSilent(args[0]))
 			echo()
+		},
+		// listen: listens on a port of loopback until it has a connection, and prints nothing.
+		"listen": func([]string) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				panic(err)
+			}
+			listener.Accept()
 		},
 		// sleep: prints "ready" and sleeps until it is ended.
 		"sleep": func([]string) {

@@ -26,12 +26,16 @@ export class Copying {
   }
 
   // asWritten means that the screen has all retained output as the command wrote it.
-  get #asWritten() { return this.#host.complete() && !this.#reading.partial && !this.#host.folds()?.any }
+  get #asWritten() {
+    const folds = this.#host.folds()
+    return this.#host.complete() && !this.#reading.partial && !(this.#screen.kind === 'pty' ? folds?.keepsPlace : folds?.any)
+  }
 
   // all resolves to all retained output. A fold meanwhile reads the output again, with another signal.
   async #all(src = this.#host.src()) {
     const signal = this.#host.signal()
     try {
+      if (this.#screen.kind === 'pty') return await (await fetch(`${src}/text`, { signal })).text()
       const seeker = await this.#reading.seeker()
       return (await seeker.read(signal)).plain
     } catch (error) {

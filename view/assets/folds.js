@@ -4,6 +4,7 @@ import { isError } from './firsterror.js'
 import { Groups } from './groups.js'
 import { Headings } from './headings.js'
 import { linesOf } from './lines.js'
+import { Prompts } from './prompts.js'
 
 const maxKept = 10_000 // ids of groups, over replacements of the output
 
@@ -12,6 +13,7 @@ export class Folds {
   #reading
   #host
   #groups = null // divides the output into groups, once it has marks of them
+  #prompts = null // also divides it
   #folded = new Set() // groups that are folded, by id
   #decided = new Set() // groups whose first fold is decided, by id
   #byUser = false // the user folds or unfolds groups
@@ -30,7 +32,7 @@ export class Folds {
   get begun() { return !!this.#groups }
 
   // any means that the output has groups.
-  get any() { return !!this.#groups?.any }
+  get any() { return !!this.#groups?.any || !!this.#prompts?.any }
 
   // keepsPlace means that the screen does not go to the linked line once the output is loaded.
   get keepsPlace() { return this.#folded.size > 0 || this.#byUser }
@@ -57,7 +59,7 @@ export class Folds {
 
   // begin divides the output of a screen into groups from here on, and makes their headings buttons.
   begin(atStart) {
-    this.#groups = new Groups(this.#folded, this.#decided, atStart)
+    this.#divide(atStart)
     this.#headings.open()
   }
 
@@ -65,26 +67,45 @@ export class Folds {
   restart() {
     if (!this.#groups) return
     if (this.#decided.size > maxKept) this.clear()
-    this.#groups = new Groups(this.#folded, this.#decided)
+    this.#divide(true)
     this.forget()
+  }
+
+  #divide(atStart) {
+    this.#groups = new Groups(this.#folded, this.#decided, atStart, () => this.#prompts.open)
+    this.#prompts = new Prompts(this.#folded, this.#groups, this.#screen, group => this.#headings.add(group))
   }
 
   // forget forgets the headings, because the screen has other output.
   forget() { this.#headings.all = [] }
 
   // reset forgets where the output is, because some of it is missing.
-  reset() { this.#groups?.reset() }
+  reset() {
+    this.#groups?.reset()
+    this.#prompts?.reset()
+  }
 
-  // pieces returns the pieces of a text; see Groups.
-  pieces(text) { return this.#groups?.pieces(text) ?? [{ text }] }
+  // pieces yields the pieces of a text whose first byte has an offset; see Groups and Prompts. Lines of a PTY have no
+  // other marks.
+  * pieces(text, offset) {
+    if (!this.#groups) return yield { text }
+    for (const piece of this.#prompts.pieces(text, offset)) {
+      if (piece.at && this.#screen.kind === 'pipe') yield this.#groups.rest()
+      if (!piece.text || this.#screen.kind === 'pty') yield piece
+      else yield* this.#groups.pieces(piece.text)
+    }
+  }
 
-  // rest returns a piece of what is held back at the end of the output.
-  rest() { return this.#groups.rest() }
+  // rest returns pieces of what is held back at the end of the output.
+  rest() {
+    const rest = this.#prompts.rest()
+    return this.#screen.kind === 'pty' ? [{ text: rest }] : [...this.#groups.pieces(rest), this.#groups.rest()]
+  }
 
   // onHeading says that a marked row is the heading of a group.
   onHeading = (group, marker) => {
     group.marker = marker
-    this.#headings.all.push(group)
+    this.#headings.add(group)
   }
 
   // openFirstError opens the group with the first error, if it is folded, for once. It resolves to whether it did.
@@ -96,7 +117,7 @@ export class Folds {
     const { xterm } = this.#screen
     const heading = this.#headings.all.find(({ id }) => id === ids[0])
     if (!heading || linesOf(xterm).some(({ row, text }) => row < heading.marker.line && isError(text))) return false
-    await this.unfold(ids)
+    await this.unfoldFirstError()
     return true
   }
 
@@ -146,10 +167,17 @@ export class Folds {
     let some = false
     for (const id of ids) some = this.#folded.delete(id) || some
     if (some) await this.#reading.again()
+    return some
   }
 
   // unfoldFirstError unfolds the groups that hide the first error.
-  async unfoldFirstError() { await this.unfold(this.#groups?.firstError ?? []) }
+  async unfoldFirstError() {
+    const ids = this.#groups?.firstError ?? []
+    if (!await this.unfold(ids)) return
+    const [next] = this.#groups?.firstError ?? []
+    const within = this.#headings.all.find(({ id }) => id === next)?.parent
+    if (ids.includes(within?.id)) await this.unfoldFirstError() // the groups of a command are known only now
+  }
 
   // unfoldLine unfolds the groups that hide a line.
   async unfoldLine(number) {

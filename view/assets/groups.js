@@ -31,14 +31,16 @@ export class Groups {
   #opened // of folded groups that GitLab asks to fold at first
   #held = '' // a line that may become a mark
   #atStart = true // of a line
+  #outer
   #skipped = 0 // lines not shown since the last piece
 
   // constructor takes the set of folded groups, the set of those whose first fold was decided, both of which it adds to,
-  // and whether the output is at the start of a line.
-  constructor(folded, decided, atStart = true) {
+  // whether the output is at the start of a line, and a function that returns the group around these.
+  constructor(folded, decided, atStart = true, outer = () => null) {
     this.folded = folded
     this.#opened = decided
     this.#atStart = atStart
+    this.#outer = outer
   }
 
   // pieces yields { text, skipped, group }: text for the screen, the number of lines that are left out before it, and
@@ -95,9 +97,13 @@ export class Groups {
   // rest returns a piece of what is held back at the end of the output.
   rest() {
     const text = this.#hidden ? '' : markOf(this.#held)?.text ?? this.#held
+    if (this.#held) this.#atStart = false
     this.#held = ''
     return this.#piece(text)
   }
+
+  // endAll ends the groups that are open.
+  endAll() { for (const group of this.#open.splice(0)) this.#close(group) }
 
   // reset forgets where the output is, because some of it is missing.
   reset() {
@@ -158,7 +164,7 @@ export class Groups {
     const id = `${times} ${title}`
     if (folds && !this.#opened.has(id)) this.folded.add(id)
     this.#opened.add(id)
-    const group = { id, title, name, folded: this.folded.has(id), time, line: this.#line, parent: this.#open.at(-1) }
+    const group = { id, title, name, folded: this.folded.has(id), time, line: this.#line, parent: this.#open.at(-1) ?? this.#outer() }
     this.#open.push(group)
     return group
   }

@@ -30,6 +30,12 @@ export class Headings {
     this.#top.onmousedown = event => event.preventDefault() // which would take the focus
   }
 
+  // add adds a group whose heading is on the screen. Headings from its row on were overwritten.
+  add(group) {
+    while (this.all.at(-1)?.marker.line >= group.marker.line) this.all.pop()
+    this.all.push(group)
+  }
+
   // open makes the headings on a new screen buttons.
   open() {
     const inView = new InView(this.#screen.xterm, (first, last) => this.#decorations(first, last))
@@ -47,7 +53,13 @@ export class Headings {
   // extents of the groups in these rows.
   #decorations(first, last) {
     const { xterm, numbers, reads } = this.#screen
-    const { cols, buffer: { active } } = xterm
+    const { cols, buffer: { active } } = xterm, pty = this.#screen.kind === 'pty'
+    if (active.type !== 'normal') { // a full screen has no headings
+      this.#showTop([])
+      return []
+    }
+    const numberOf = row => pty ? row + numbers.rows.dropped + 1 : numbers.of(row)
+    const extentOf = (group, number) => group.prompt ? extentOfPrompt(group, numberOf) : extentOfGroup(group, number)
     const { activeElement } = xterm.element.getRootNode()
     if (activeElement?.dataset.group) this.#kept = activeElement.dataset.group
     else if (activeElement !== xterm.textarea || this.#kept && this.#buttonOf(this.#kept)) this.#kept = null // the user has moved it
@@ -55,42 +67,44 @@ export class Headings {
     const inView = numbers.inView()
     const extents = []
     let next = bisect(this.all, ({ marker }) => marker.line >= first)
-    const above = this.all[next - 1], at = above ? numbers.of(above.marker.line) : 0
+    const above = this.all[next - 1], at = above ? numberOf(above.marker.line) : 0
     const around = []
     for (let group = above; group; group = group.parent) {
       const extent = extentOf(group, at && at - above.line + group.line)
       extents.push(extent)
-      if (extent[0] <= numbers.of(first) && numbers.of(first) <= extent[1]) around.unshift(group)
+      if (extent[0] <= numberOf(first) && numberOf(first) <= extent[1]) around.unshift(group)
     }
-    this.#showTop(around)
+    this.#showTop(pty && this.#screen.following ? [] : around)
     const found = []
     for (; this.all[next]?.marker.line <= last; next++) {
       const group = this.all[next], { id, marker: { line: row } } = group
       const number = inView[row - first] || 0
+      if (!isThere(group, active.getLine(row))) continue
       extents.push(extentOf(group, number))
-      const text = textOf(group, this.#lengthOf(group, number))
+      const text = textOf(group, pty ? group.folded && countOf(group) : this.#lengthOf(group, number))
       const name = nameOf(group, text)
-      found.push({ row, width: cols, name, id, reads, show: shown => this.#showButton(shown, name, id, id === focused) })
       const room = cols - columnsOf(active.getLine(row)) - 2
-      const label = [text, group.hidesError && 'error'].find(label => label && label.length <= room)
-      if (!label) continue
-      found.push({ row, x: cols - label.length - 1, width: label.length + 1, label, show: shown => showLabel(shown, label, group.hidesError) })
+      const fits = labelsOf(group, text).find(label => label && label.length <= room), label = fits ?? (group.prompt ? sign(group) : '')
+      const x = Math.max(0, cols - label.length - 1), width = label.length + 1, failed = !!group.hidesError || !!group.status
+      const button = group.prompt && !matchMedia('(pointer: coarse)').matches ? { x, width } : { width: cols } // the user can select its text
+      found.push({ row, ...button, name, id, reads, show: shown => this.#showButton(shown, name, id, id === focused, group.prompt) })
+      if (label) found.push({ row, x, width, label, show: shown => showLabel(shown, label, failed, xterm.options.fontSize, fits ? '' : 'var(--acp-surface)') })
     }
     if (!found.some(({ id }) => id === this.#kept)) this.#kept = null
-    showExtents(this.#gutter, numbers.of(first), inView, extents)
+    if (!pty) showExtents(this.#gutter, numbers.of(first), inView, extents)
     return found
   }
 
   // showTop keeps the heading of the group at the top of the screen in view. around are the groups, from the outermost.
   #showTop(around) {
-    const { xterm } = this.#screen, { element: { parentNode: pane }, options } = xterm
+    const { xterm, kind } = this.#screen, { element, options } = xterm, { parentNode: pane, offsetLeft, offsetTop } = element
     this.#topGroup = around.at(-1)
     this.#top.hidden = !around.length
     if (!around.length) return
     const text = `▾ ${around.map(({ title }) => title).join(' › ')}`
     if (this.#top.textContent !== text) this.#top.textContent = text
     Object.assign(this.#top.style, {
-      left: `${pane.offsetLeft}px`, top: `${pane.offsetTop}px`, width: `${pane.clientWidth}px`, height: `${cellOf(xterm)}px`,
+      left: `${offsetLeft}px`, top: `${offsetTop}px`, width: `${kind === 'pty' ? screenOf(xterm).clientWidth : pane.clientWidth}px`, height: `${cellOf(xterm)}px`,
       fontFamily: options.fontFamily, fontSize: `${options.fontSize}px`,
     })
   }
@@ -103,19 +117,22 @@ export class Headings {
   }
 
   // lengthOf says how long a group was, in time or else in lines, once it has ended. number is that of its heading.
-  #lengthOf({ lines, seconds }, number) {
+  #lengthOf(group, number) {
+    const { lines } = group
+    let { seconds } = group
     if (lines === undefined) return ''
     if (Number.isNaN(seconds)) seconds = number && this.#times.secondsOf(number, number + lines + 1) || NaN // 0 says little
     if (seconds >= 60) return duration(seconds * 1000)
-    return seconds >= 0 ? `${seconds} s` : `${lines} ${lines === 1 ? 'line' : 'lines'}`
+    return seconds >= 0 ? `${seconds} s` : countOf(group)
   }
 
   // showButton shows the button of a heading on the screen. Screen readers have another one in the Transcript.
-  #showButton(shown, name, id, focused) {
+  #showButton(shown, name, id, focused, prompt) {
     if (shown.firstChild) return
     const button = this.button(id)
     button.ariaLabel = name
     button.ariaExpanded = !this.#isFolded(id)
+    button.classList.toggle('prompt', !!prompt)
     shown.append(button)
     if (this.#screen.reads) {
       this.next = null
@@ -180,14 +197,38 @@ export class Headings {
 }
 
 // cellOf returns the height of a row.
-const cellOf = xterm => xterm.element.querySelector('.xterm-screen').clientHeight / xterm.rows
+const cellOf = xterm => screenOf(xterm).clientHeight / xterm.rows
+const screenOf = xterm => xterm.element.querySelector('.xterm-screen')
 
 // textOf returns what a heading says about its group, and nameOf the name of its button.
-const textOf = (group, length) => [group.hidesError && 'error', length].filter(Boolean).join(', ')
+const textOf = (group, length) => [statusOf(group), group.hidesError && 'error', length].filter(Boolean).join(', ')
 const nameOf = (group, text) => [group.title, group.parent && `in ${group.parent.title}`, text].filter(Boolean).join(', ')
 
-// extentOf returns the numbers of the first and the last line of a group whose heading has a number, or 0.
-function extentOf({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }
+const statusOf = ({ status }) => status ? `exit code ${status}` : ''
+const countOf = ({ lines }) => `${lines} ${lines === 1 ? 'line' : 'lines'}`
+
+// labelsOf returns what may be shown at the end of a heading's row, of which the first that has room is. That of a prompt
+// has a sign, because the row is as the shell has written it.
+function labelsOf(group, text) {
+  if (!group.prompt) return [text, group.hidesError && 'error']
+  return [text, statusOf(group)].filter(Boolean).map(text => `${sign(group)} ${text}`)
+}
+const sign = ({ folded }) => folded ? '▸' : '▾'
+
+// isThere reports whether a heading is in its row. A shell may have erased its command line.
+function isThere({ prompt, text }, line) {
+  const now = line.translateToString(true)
+  return !prompt || !!now && (now.startsWith(text) || text.startsWith(now))
+}
+
+// extentOfGroup returns the numbers of the first and the last line of a group whose heading has a number, or 0.
+function extentOfGroup({ lines = Infinity }, number) { return number ? [number + 1, number + lines] : [0, -1] }
+
+// extentOfPrompt does that for a group of a prompt, whose end is a place.
+function extentOfPrompt({ folded, marker, end }, numberOf) {
+  if (folded || !(marker?.line >= 0) || end?.line < 0) return [0, -1]
+  return [numberOf(marker.line) + 1, end ? numberOf(end.line - 1) : Infinity]
+}
 
 // columnsOf returns how many columns of a row have text.
 function columnsOf(line) {
@@ -196,7 +237,8 @@ function columnsOf(line) {
   return columns
 }
 
-function showLabel(shown, text, bad) {
+function showLabel(shown, text, bad, fontSize, background) {
   // The button has the text in its name.
+  Object.assign(shown.style, { fontSize: `${Math.min(12, fontSize)}px`, background })
   Object.assign(shown, { textContent: text, className: `xterm-decoration match label${bad ? ' bad' : ''}`, ariaHidden: 'true' })
 }

@@ -151,7 +151,8 @@ export function* cut(text, columns) {
 // writePieces writes output in pieces: those of Groups, and no more rows at once than the numbers of lines can follow.
 // onHeading, which may be missing, receives a group and the marker of its heading's row.
 export function writePieces(xterm, numbers, pieces, onHeading) {
-  for (const { text, skipped, group } of pieces) {
+  for (const { text, skipped, group, at } of pieces) {
+    if (at) xterm.write('', at)
     if (skipped) xterm.write('', () => numbers.skip(skipped))
     if (group) xterm.write('', () => onHeading?.(group, numbers.rows.at()))
     for (const part of cut(text, xterm.cols)) xterm.write(part, () => numbers.advance())

@@ -2,7 +2,7 @@
 import { mayTell } from './firsterror.js'
 import { kept } from './kept.js'
 import { writePieces } from './lines.js'
-import { mayLink, mayMark } from './marks.js'
+import { mayLink, mayMark, mayPrompt } from './marks.js'
 import { bytes, kindOf } from './text.js'
 
 const slice = 4096 // characters for a PTY that xterm.js receives at once, so that it draws between them
@@ -85,7 +85,7 @@ export class Live {
   async finish(signal) {
     if (this.folds?.begun && !this.#reading.shown) {
       const { xterm, numbers } = this.#screen
-      writePieces(xterm, numbers, [this.folds.rest()])
+      writePieces(xterm, numbers, this.folds.rest(), this.folds.onHeading)
       await new Promise(resolve => xterm.write('', resolve))
     }
     if (signal.aborted) return
@@ -111,7 +111,7 @@ export class Live {
       this.times?.written()
     }
     if (!this.#host.row() || this.#complete) return
-    const loaded = ended || this.#screen.kind === 'pty' || at >= this.#toLoad
+    const loaded = ended || this.#screen.kind === 'pty' && !this.folds?.keepsPlace || at >= this.#toLoad
     p.loading.textContent = loaded ? '' : `Loading… ${at ? `${bytes(at)} of ` : ''}${bytes(this.#toLoad)}`
     if (!loaded) return
     this.#complete = true
@@ -122,7 +122,8 @@ export class Live {
   // write waits until xterm.js has shown the output, so that the stream is read no faster.
   async write({ offset, missed, text, replaced }, signal) {
     this.end = -1
-    const marked = this.#screen.kind === 'pipe' && !this.folds?.begun && mayMark(text)
+    const pty = this.#screen.kind === 'pty'
+    const marked = !this.folds?.begun && (mayPrompt(text) || !pty && mayMark(text))
     const told = this.#screen.kind === 'pipe' && !this.#tinted && mayTell.test(this.#begun + text)
     const wide = this.#screen.lacksWidths(text)
     const again = this.#screen.lacksLines(text, this.#begun.length)
@@ -182,9 +183,9 @@ export class Live {
         this.#reading.gap ? this.#screen.numbers.forget() : this.#screen.numbers.start(1)
         this.times?.start(offset)
       })
-      if (this.#screen.kind === 'pty') {
-        for (let at = 0; at < text.length; at += slice) xterm.write(text.slice(at, at + slice))
-      } else writePieces(xterm, this.#screen.numbers, this.folds?.pieces(text) ?? [{ text }], this.folds?.onHeading)
+      const pieces = this.folds?.pieces(text, offset) ?? [{ text }]
+      if (pty) writeSlices(xterm, pieces)
+      else writePieces(xterm, this.#screen.numbers, pieces, this.folds?.onHeading)
       xterm.write('', () => {
         signal.removeEventListener('abort', resolve)
         if (!signal.aborted) this.#reading.showCut()
@@ -192,5 +193,13 @@ export class Live {
       })
     })
     await shown
+  }
+}
+
+// writeSlices writes the pieces of a PTY's output.
+function writeSlices(xterm, pieces) {
+  for (const { text, at } of pieces) {
+    if (at) xterm.write('', at)
+    for (let begin = 0; begin < text.length; begin += slice) xterm.write(text.slice(begin, begin + slice))
   }
 }

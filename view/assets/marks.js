@@ -15,6 +15,11 @@ export function mayMark(text) {
   return anyMark.test(text) || isHeld(text.slice(text.lastIndexOf('\n') + 1))
 }
 
+// mayPrompt reports whether a text may have marks of prompts, and promptTail returns an unfinished one at its end.
+export function mayPrompt(text) { return /\x1b\][16]33;|\x1b(?:\](?:[16]3{0,2})?)?$/.test(text) }
+
+export const promptTail = text => /\x1b(?:\](?:[16](?:3(?:3(?:;[^\x07\x1b]{0,999}\x1b?)?)?)?)?)?$/.exec(text.slice(-maxMark))?.[0] ?? ''
+
 // isHeld reports whether an unfinished line can become a mark. An "s" or "=" alone is shown, as it may be a
 // sign of progress.
 export function isHeld(line) {

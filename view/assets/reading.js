@@ -75,7 +75,8 @@ export class Reading {
   // readable resolves to whether the output can be read again.
   async readable() {
     const signal = this.#host.signal()
-    const { ok } = await fetch(`${this.#host.src()}/times?from=${this.#host.row().bytes}`, { signal }).catch(() => ({ ok: false }))
+    const request = this.#screen.kind === 'pty' ? 'text' : `times?from=${this.#host.row().bytes}`
+    const { ok } = await fetch(`${this.#host.src()}/${request}`, { signal, method: 'HEAD' }).catch(() => ({ ok: false }))
     return ok
   }
 

@@ -38,7 +38,7 @@ export class Rows {
 
   // listen uses internals of the vendored version 6.0.0.
   #listen() {
-    const { lines } = this.#xterm._core.buffer
+    const { lines } = this.#xterm._core.buffers.normal
     if (this.#lines === lines) return
     this.#lines = lines
     for (const place of this.#places.splice(0)) place.dispose()

@@ -142,6 +142,8 @@ var inEach = []struct {
 	{"the pane ends with its output", testPaneEnd, false},
 	{"groups are indented, and their headings stay", testGroupLook, false},
 	{"tests fold", testTestGroups, false},
+	{"the commands of a shell fold", testPrompts, true},
+	{"marks of prompts are found, and hurt nothing", testPromptMarks, false},
 	{"many groups are there soon", testManyGroups, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
@@ -156,6 +158,8 @@ var inOthers = []string{
 	"the user who types decides the size of a PTY, and others scale it",
 	"on phones, all fits and can be touched",
 	"the groups of a command fold",
+	"the commands of a shell fold",
+	"marks of prompts are found, and hurt nothing",
 	"an element in a panel that was hidden fills its pane",
 	"lines wrap at words",
 	"a page from right to left leaves the text from left to right",

@@ -101,7 +101,7 @@ func testManyGroups(t *testing.T, b visitor) {
 		const listeners = []
 		const on = listener => listeners.push(listener)
 		const lines = { onTrim: on, onInsert: on, onDelete: on }, active = { baseY: 0, cursorY: 0 }
-		const rows = new Rows({ _core: { buffer: { lines } }, buffer: { active } })
+		const rows = new Rows({ _core: { buffers: { normal: { lines } } }, buffer: { active } })
 		const places = Array.from({ length: 20_000 }, (_, row) => rows.at(row))
 		listeners[0](5)
 		listeners[1]({ index: 10, amount: 2 })

@@ -141,27 +141,32 @@ func (h *Handler) prepare(method string, params []byte) work {
 		return refuse(err)
 	}
 	session = h.toInternalID(session)
-	t, err := h.manager.Terminal(session, id)
+	t, kept := h.manager.lookUp(session, id)
 	switch {
-	case err != nil && method == MethodRelease && h.manager.ids.Issued(string(session), string(id)): // released before
+	case t == nil && method == MethodRelease && h.manager.ids.Issued(string(session), string(id)): // released before
 		return known{result: struct{}{}}
-	case err != nil:
-		return refuse(err)
+	case t == nil || kept:
+		return refuse(&Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id})
 	case t.Attached():
 		return refuse(&Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id})
 	}
 	switch method {
 	case MethodOutput:
 		return poll{t}
-	case MethodKill:
-		e := t.beginKill(EndedByKill)
-		return await{&e.done, func() (any, error) { return struct{}{}, e.err }}
-	case MethodRelease:
-		h.manager.beginRelease(t)
-		return await{&t.release.done, func() (any, error) { return struct{}{}, t.release.err }}
-	default:
+	case MethodWaitForExit:
 		return await{t.answerWaits(), func() (any, error) { return t.answerWait() }}
 	}
+	h.mu.Lock() // so that it comes before or after Close, which may keep the terminal
+	defer h.mu.Unlock()
+	if h.closing.IsSet() {
+		return refuse(&Error{Op: method, Kind: ErrClosing})
+	}
+	if method == MethodKill {
+		e := t.beginKill(EndedByKill)
+		return await{&e.done, func() (any, error) { return struct{}{}, e.err }}
+	}
+	h.manager.beginRelease(t)
+	return await{&t.release.done, func() (any, error) { return struct{}{}, t.release.err }}
 }
 
 // toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
@@ -228,8 +233,8 @@ func (h *Handler) answer(ctx context.Context, c *call, w work) {
 		h.reply(c, result, err)
 	case poll:
 		c.to.replyOutput(w.terminal)
-		if w.terminal.release.done.IsSet() {
-			h.outputs.Forget(terminalOutput{w.terminal}) // it was released while the poll was answered
+		if w.terminal.release.done.IsSet() || h.closing.IsSet() {
+			h.outputs.Forget(terminalOutput{w.terminal}) // it was released or kept while the poll was answered
 		}
 	}
 }
@@ -259,7 +264,17 @@ func (h *Handler) create(ctx context.Context, w start, deliver func() error) (an
 	if err != nil {
 		return nil, err
 	}
+	h.setAnswered(t)
 	return CreateTerminalResponse{TerminalID: t.id}, nil
+}
+
+// setAnswered marks a terminal whose id the agent gets, unless Close has begun to release it.
+func (h *Handler) setAnswered(t *Terminal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if own := h.terminals[t]; own != nil {
+		own.answered = true
+	}
 }
 
 // tracked calls create, which calls adopt with the new terminal. Close waits until then, and releases the terminal. An
@@ -278,15 +293,32 @@ func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, e
 	defer done()
 	return create(func(t *Terminal) error {
 		h.mu.Lock()
-		h.terminals[t] = true
+		own := h.trackLocked(t, false)
 		h.mu.Unlock()
-		t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
-		done()                                        // Created may call Close
+		h.untrackAtRelease(t, own)
+		done() // Created may call Close
 		if h.options.Created == nil {
 			return nil
 		}
 		return callHook("Created", func() { h.options.Created(t) })
 	})
+}
+
+// trackLocked adds a terminal to those of the Handler. The caller calls untrackAtRelease without the lock.
+func (h *Handler) trackLocked(t *Terminal, answered bool) *tracking {
+	own := &tracking{answered: answered}
+	h.terminals[t] = own
+	return own
+}
+
+// untrackAtRelease untracks a terminal at the end of its release, which the host may begin too.
+func (h *Handler) untrackAtRelease(t *Terminal, own *tracking) {
+	stop := t.release.done.OnSet(func() { h.untrack(t) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if own.stop = stop; h.terminals[t] != own { // Close has kept it
+		stop()
+	}
 }
 
 // untrack forgets a terminal.

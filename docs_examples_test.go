@@ -58,6 +58,26 @@ func ExampleTerminal_Watch() {
 	}
 }
 
+// Continue the terminals of an agent that was started again.
+func ExampleHandler_TakeOver() {
+	var ctx context.Context
+	var m *acpterm.Manager
+	var session acpterm.SessionID // of the earlier connection
+	var dir string
+	var connect func(*acpterm.Handler) *jsonrpc2.Conn
+	var showAgain func(*acpterm.Terminal)
+
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{KeepOnClose: 5 * time.Minute})
+	conn := connect(h) // starts the agent again
+	for _, t := range h.TakeOver(session) {
+		showAgain(t)
+	}
+	params := map[string]any{"sessionId": session, "cwd": dir, "mcpServers": []any{}}
+	if err := conn.Call(ctx, "session/load", params, nil); err != nil {
+		m.ReleaseSession(ctx, session) // they are of no use to a new session
+	}
+}
+
 // Limit an agent's actions.
 func ExampleOptions() {
 	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),

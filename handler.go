@@ -42,8 +42,9 @@ var codes = map[Kind]int64{
 
 // A Handler responds to the terminal/* requests of a connection, using a Manager to run the commands. It can be used
 // with any JSON-RPC library by calling Filter, as a jsonrpc2.Handler, or by calling Dispatch for each request.
-// Terminals created through the Handler are released when the Handler or the connection is closed. Output that does not
-// fit in a line of 32 MiB is truncated at the beginning. A Handler is safe for concurrent use by multiple goroutines.
+// Terminals created through the Handler are released when the Handler or the connection is closed, unless KeepOnClose
+// is set. Output that does not fit in a line of 32 MiB is truncated at the beginning. A Handler is safe for concurrent
+// use by multiple goroutines.
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
@@ -56,8 +57,14 @@ type Handler struct {
 	creates   sync.WaitGroup // creates under way; none is added once closing is set
 
 	mu          sync.Mutex
-	createBytes int                // reserved by creates without an answer
-	terminals   map[*Terminal]bool // created through this handler and not gone
+	createBytes int                     // reserved by creates without an answer
+	terminals   map[*Terminal]*tracking // created through this handler, or taken over, and not gone
+}
+
+// tracking belongs to a terminal of a Handler. Handler.mu guards it.
+type tracking struct {
+	answered bool        // the create has succeeded, or the terminal was taken over
+	stop     func() bool // no longer waits for the release to untrack the terminal; nil at first
 }
 
 // NewHandler returns a new Handler for a single connection. The Handler uses m to run commands. NewHandler makes a copy
@@ -65,7 +72,7 @@ type Handler struct {
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
-		terminals: make(map[*Terminal]bool),
+		terminals: make(map[*Terminal]*tracking),
 	}
 	if options != nil {
 		h.options = *options
@@ -137,9 +144,15 @@ func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMe
 	case poll:
 		return w.terminal.outputThatFits(), nil
 	case await:
+		var closing <-chan struct{} // nil if Close releases the terminal, which ends the wait
+		if h.options.KeepOnClose > 0 {
+			closing = h.closing.Done()
+		}
 		select {
 		case <-w.done.Done():
 			return w.result()
+		case <-closing:
+			return nil, &Error{Op: method, Kind: ErrCancelled, Err: ErrClosing}
 		case <-ctx.Done():
 			return nil, &Error{Op: method, Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
@@ -147,9 +160,11 @@ func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMe
 	panic("acpterm: a request without work")
 }
 
-// Close cancels pending calls to Create and releases all terminals created through the Handler. It waits for
-// Manager.Release and returns any errors, joined together. Pending requests still receive a response if the agent is
-// reading, but new requests fail with ErrClosing. Closing the connection also calls Close. Subsequent calls also wait.
+// Close cancels pending calls to Create and releases all terminals created through the Handler or taken over by it. It
+// waits for Manager.Release and returns any errors, joined together. Pending requests still receive a response if the
+// agent is reading, but new requests fail with ErrClosing. Closing the connection also calls Close. Subsequent calls
+// also wait. Terminals kept because of HandlerOptions.KeepOnClose are not waited for. When Close returns, they can be
+// taken over.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closing.Set()
@@ -157,6 +172,7 @@ func (h *Handler) Close() error {
 	h.requests.Close(ErrClosing)
 	h.creates.Wait()
 	h.mu.Lock()
+	h.keepLocked()
 	terminals := slices.Collect(maps.Keys(h.terminals))
 	h.mu.Unlock()
 	if len(terminals) == 0 {

@@ -33,11 +33,12 @@ type Manager struct {
 	closeErr error       // once closed
 
 	mu         sync.Mutex
-	releasing  map[*Terminal]bool     // released, and not gone yet
-	sessions   map[SessionID]*session // open ones, and those with terminals
-	alive      int                    // terminals, with those in releasing
-	registered int64                  // terminals so far
-	reserved   int64                  // room for output in bytes
+	releasing  map[*Terminal]bool        // released, and not gone yet
+	kept       map[*Terminal]*time.Timer // whose connection has ended, with what will release them
+	sessions   map[SessionID]*session    // open ones, and those with terminals
+	alive      int                       // terminals, with those in releasing
+	registered int64                     // terminals so far
+	reserved   int64                     // room for output in bytes
 }
 
 // NewManager returns a new Manager. It makes a copy of options, and uses the defaults if options is nil. If an option
@@ -47,6 +48,7 @@ func NewManager(options *Options) (*Manager, error) {
 		ids:       ids.New(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
+		kept:      make(map[*Terminal]*time.Timer),
 	}
 	if options != nil {
 		if err := options.validate(); err != nil {
@@ -164,15 +166,21 @@ func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
 
 // beginRelease removes a terminal and begins to end it, unless that was done before.
 func (m *Manager) beginRelease(t *Terminal) {
-	begin := func() {}
 	m.mu.Lock()
-	if m.terminalLocked(t.SessionID(), t.id) == t {
-		delete(m.sessions[t.SessionID()].terminals, t.id)
-		m.releasing[t] = true
-		begin = t.prepareRelease(m.released)
-	}
+	begin := m.beginReleaseLocked(t)
 	m.mu.Unlock()
 	begin()
+}
+
+// beginReleaseLocked is beginRelease. The caller calls begin without the lock.
+func (m *Manager) beginReleaseLocked(t *Terminal) (begin func()) {
+	if m.terminalLocked(t.SessionID(), t.id) != t {
+		return func() {}
+	}
+	m.unkeepLocked(t)
+	delete(m.sessions[t.SessionID()].terminals, t.id)
+	m.releasing[t] = true
+	return t.prepareRelease(m.released)
 }
 
 // Terminal returns the terminal with the given id. If the terminal does not exist, it returns ErrTerminalNotFound.

@@ -161,6 +161,12 @@ type Options struct {
 	// MaxSessionTerminals is the maximum number of terminals per session. The default is 1024.
 	MaxSessionTerminals int
 
+	// MaxKept is the maximum number of terminals kept because of HandlerOptions.KeepOnClose, in all sessions together.
+	// The default is 64. Kept terminals also use at most half of MaxTerminals and MaxReservedBytes, so that an agent
+	// cannot fill the Manager by connecting again and again. If a Handler has more terminals, it keeps running ones
+	// before ended ones, and the newest first, and releases the others. Terminals kept earlier are not affected.
+	MaxKept int
+
 	// MaxReservedBytes is the maximum amount of memory, in bytes, that can be reserved for the output of all terminals.
 	// If a new terminal would exceed it, Create fails with ErrQuota. Until a terminal is released, it reserves as much
 	// memory as its limit allows, or twice as much plus memory for the screen if it has a PTY, regardless of how much
@@ -254,6 +260,7 @@ func (o *Options) outputLimits(c *CommandOptions, asked *uint64, head int64) out
 
 func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
 func (o *Options) maxSessionTerminals() int { return cmp.Or(o.MaxSessionTerminals, 1024) }
+func (o *Options) maxKept() int             { return min(cmp.Or(o.MaxKept, 64), o.maxTerminals()/2) }
 func (o *Options) maxReservedBytes() int64  { return cmp.Or(o.MaxReservedBytes, 4<<30) }
 
 // validate returns why the options cannot hold, or nil.
@@ -264,6 +271,7 @@ func (o *Options) validate() error {
 	}{
 		{"MaxOutputByteLimit", o.MaxOutputByteLimit}, {"MaxTerminals", int64(o.MaxTerminals)},
 		{"MaxSessionTerminals", int64(o.MaxSessionTerminals)}, {"MaxReservedBytes", o.MaxReservedBytes},
+		{"MaxKept", int64(o.MaxKept)},
 	} {
 		if number.value < 0 {
 			return optionError("Options."+number.field, "must not be negative")
@@ -379,6 +387,13 @@ type HandlerOptions struct {
 	// choose the same ids. For example, if the prefix is "a/", the session that the agent calls "session-1" is known to
 	// OpenSession, policies and events as "a/session-1". No prefix should begin with another prefix.
 	SessionPrefix SessionID
+
+	// KeepOnClose is how long the Manager keeps terminals after the Handler was closed, for example because the
+	// connection was lost, so that Handler.TakeOver can continue them on the next connection. Then they are released.
+	// Meanwhile, their commands run, they count towards all quotas, and methods of the Manager such as Release reach
+	// them, but no requests do. Terminals from Attach, those whose create has not been answered, and those that exceed
+	// Options.MaxKept are not kept. If KeepOnClose is zero or negative, Close releases all terminals.
+	KeepOnClose time.Duration
 
 	// LineLimit is the maximum length in bytes of a line read by Handler.Filter. Longer lines are skipped without being
 	// read into memory. The default is 64 MiB. If LineLimit is negative, all lines are skipped.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentterm"
@@ -35,6 +36,10 @@ type Options struct {
 	// TerminalAuth makes ClientCapabilities inform the agent that users can sign in to the agent from within a terminal,
 	// for example by using signin.Run.
 	TerminalAuth bool
+
+	// KeepOnClose is acpterm.HandlerOptions.KeepOnClose. It is how long terminals are kept after CloseTerminals, so that
+	// TakeOver can continue them. If zero or negative, CloseTerminals releases them.
+	KeepOnClose time.Duration
 
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It is used to distinguish the sessions of different
 	// connections that share a manager.
@@ -66,6 +71,7 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 //
 // The context passed to a method applies only to the request and never affects the command.
 type Terminals struct {
+	manager *acpterm.Manager
 	handler *acpterm.Handler     // nil without terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
@@ -77,8 +83,9 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 		options = new(Options)
 	}
 	t := &Terminals{
+		manager: m,
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
-			Created: options.Created, SessionPrefix: options.SessionPrefix,
+			Created: options.Created, SessionPrefix: options.SessionPrefix, KeepOnClose: options.KeepOnClose,
 			Capabilities: &acpterm.ClientCapabilities{
 				Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: options.TerminalAuth},
 			},
@@ -112,8 +119,17 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	}
 }
 
-// CloseTerminals releases all terminals of the connection, waits for their process trees to exit, and returns the
-// joined errors. Any pending create request fails without leaving any processes behind, and new create requests are
+// TakeOver takes over the terminals of a session that an earlier Terminals has kept because of Options.KeepOnClose, like
+// acpterm.Handler.TakeOver. Call it before LoadSession or ResumeSession.
+func (t *Terminals) TakeOver(session acp.SessionId) []*acpterm.Terminal {
+	if !t.TerminalCapability() {
+		return nil
+	}
+	return t.handler.TakeOver(acpterm.SessionID(session))
+}
+
+// CloseTerminals releases all terminals of the connection, except those kept because of Options.KeepOnClose, waits for
+// their process trees to exit, and returns the joined errors. Any pending create request fails without leaving any processes behind, and new create requests are
 // rejected. If ctx is done first, CloseTerminals returns an error of kind acpterm.ErrCancelled, but the releases continue
 // in the background. Subsequent calls also wait.
 //
@@ -154,8 +170,8 @@ func (t *Terminals) create(
 	}
 	// The request was cancelled after the start, so the agent never receives the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
-	dispatch[struct{}](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
-		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
+	session := t.options.SessionPrefix + acpterm.SessionID(req.SessionId)
+	t.manager.Release(context.WithoutCancel(ctx), session, created.TerminalID) // even if the handler has kept it
 	return created, cancelled
 }
 

@@ -79,7 +79,7 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 		method: acpterm.MethodCreate, params: request,
 		onLateResult: func(result json.RawMessage) {
 			if id, err := readCreated(result); err == nil {
-				(&Terminal{client: c, session: request.SessionID, id: id}).Release(context.Background())
+				c.Terminal(request.SessionID, id).Release(context.Background())
 			}
 		},
 	})
@@ -91,7 +91,14 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	if err != nil {
 		return nil, &Error{Method: acpterm.MethodCreate, Kind: ErrBadResponse, Err: err}
 	}
-	return &Terminal{client: c, session: request.SessionID, id: id}, nil
+	return c.Terminal(request.SessionID, id), nil
+}
+
+// Terminal returns a terminal that the agent has created before, such as on an earlier connection, whose session it has
+// now loaded or resumed. If the client has not kept the terminal, its methods return acpterm.ErrTerminalNotFound.
+// Terminal sends nothing.
+func (c *Client) Terminal(session acpterm.SessionID, id acpterm.TerminalID) *Terminal {
+	return &Terminal{client: c, session: session, id: id}
 }
 
 // Use creates a terminal, calls use with it, and then releases the terminal, even if use fails or panics, or if ctx is

@@ -42,6 +42,7 @@ var (
 		"Options.MaxTerminals":             {MaxTerminals: -1},
 		"Options.MaxSessionTerminals":      {MaxSessionTerminals: -1},
 		"Options.MaxReservedBytes":         {MaxReservedBytes: -1},
+		"Options.MaxKept":                  {MaxKept: -1},
 		"Options.Commands.FollowBytes":     {Commands: acpterm.CommandOptions{FollowBytes: -1}},
 		"Options.Commands.Dir":             {Commands: acpterm.CommandOptions{Dir: "relative"}},
 		"Options.Commands.ShellLines":      {Commands: acpterm.CommandOptions{ShellLines: 9}},

@@ -23,7 +23,7 @@ import (
 	"github.com/acpterm/acpterm/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }
+func TestMain(m *testing.M) { hosttest.RunTests(m, map[string]func([]string){"agent": runAgent}) }
 
 // exit returns an exit status on the wire, which always has both keys, and the cause of the command's end.
 func exit(code, signal, by string) string {

@@ -110,3 +110,35 @@ func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-c
 	})
 	return heard, func() { cancel(); watcher.Wait() }
 }
+
+// workPause is the time between the two looks of works. The system counts CPU time in units of 10 ms.
+const workPause = 100 * time.Millisecond
+
+// works reports whether a command uses a processor, or wants to, and whether it waits for input. Both are false if its
+// processes cannot be listed. If the command ends or ctx is done meanwhile, it still works.
+func works(ctx context.Context, t *acpterm.Terminal) (busy, waits bool) {
+	before, _ := t.Processes() // with an error, some facts may be missing
+	select {
+	case <-time.After(workPause):
+	case <-t.Done():
+		return true, false
+	case <-ctx.Done():
+		return true, false
+	}
+	now, _ := t.Processes()
+	cpu := func(list []acpterm.ProcessInfo) (sum time.Duration) {
+		for _, p := range list {
+			sum += p.CPUTime
+		}
+		return sum
+	}
+	is := func(what func(acpterm.ProcessInfo) bool) (once, twice bool) {
+		b, n := slices.ContainsFunc(before, what), slices.ContainsFunc(now, what)
+		return b || n, b && n
+	}
+	runs, _ := is(func(p acpterm.ProcessInfo) bool { return p.Runnable })
+	_, reads := is(func(p acpterm.ProcessInfo) bool { return p.ReadsInput }) // once could be before it gets the input
+	_, polls := is(func(p acpterm.ProcessInfo) bool { return p.PollsInput })
+	busy = runs || cpu(before) != cpu(now) // less than before if a process has exited
+	return busy, reads || polls && !busy
+}

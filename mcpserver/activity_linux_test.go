@@ -1,6 +1,6 @@
 package mcpserver
 
-// Waits that end because a command waits for input, or listens on a port.
+// Waits that end because a command waits for input, or listens on a port, and writes that wait while it is busy.
 
 import (
 	"net"
@@ -24,6 +24,21 @@ func TestWaitEndsWhenACommandWaitsForInput(t *testing.T) {
 	w, _ := call[commandResult](t, s, "output", object{"id": r.ID})
 	require.Contains(t, w.Output, "hello you")
 	require.Empty(t, w.Listening)
+}
+
+// A command that works in silence has not answered yet, and one that waits for more input has, also without output.
+func TestWriteWaitsForABusyCommand(t *testing.T) {
+	s := connect(t, newServer(t, nil, consenting()), nil)
+	r, _ := call[commandResult](t, s, "run", object{
+		"command": `stty -echo; read a; printf begun; timeout 1 yes >/dev/null; printf " over"; read b; read c`,
+		"pty":     true, "wait_ms": 600_000,
+	})
+	w, text := call[commandResult](t, s, "write", object{"id": r.ID, "text": "a\n", "wait_ms": 600_000})
+	require.Equal(t, "begun over", w.Output, text)
+	require.True(t, w.WaitsForInput)
+	w, text = call[commandResult](t, s, "write", object{"id": r.ID, "text": "b\n", "wait_ms": 600_000})
+	require.Empty(t, w.Output)
+	require.True(t, w.WaitsForInput, text)
 }
 
 func TestWaitEndsWhenACommandListens(t *testing.T) {

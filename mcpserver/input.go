@@ -19,7 +19,7 @@ import (
 const (
 	// answerWait is how long write waits for the output that follows, unless the call says otherwise.
 	answerWait = 5 * time.Second
-	// answerPause is how long that output must pause to be complete.
+	// answerPause is how long the command must be silent for that output to be complete.
 	answerPause = 300 * time.Millisecond
 )
 
@@ -165,8 +165,9 @@ func (c *session) send(ctx context.Context, t *acpterm.Terminal, input *terminal
 	}
 }
 
-// awaitAnswer waits until output has followed an offset and then paused, the command has ended, or limit has passed. It
-// fails if ctx is done first.
+// awaitAnswer waits until a command has answered its input: the command has ended, waits for more, or has written output
+// after an offset and is silent and not busy. The wait also ends when the user moves the command to the background, or
+// limit has passed. It fails if ctx is done first.
 func (c *session) awaitAnswer(ctx context.Context, t *acpterm.Terminal, from int64, limit time.Duration) error {
 	following, cancel := context.WithTimeout(ctx, limit)
 	arrived := make(chan struct{}, 1)
@@ -180,15 +181,21 @@ func (c *session) awaitAnswer(ctx context.Context, t *acpterm.Terminal, from int
 		}
 	})
 	defer func() { cancel(); follower.Wait() }()
-	var paused <-chan time.Time
+	answered, paused := false, time.After(answerPause)
 	for {
 		select {
 		case <-arrived:
-			paused = time.After(answerPause)
+			answered, paused = true, time.After(answerPause)
 			continue
 		case <-paused:
+			busy, waits := works(following, t)
+			if len(arrived) > 0 || !waits && (busy || !answered) {
+				paused = time.After(answerPause)
+				continue
+			}
 		case <-t.Done():
 		case <-t.Released():
+		case <-t.Backgrounded():
 		case <-following.Done():
 			if ctx.Err() != nil {
 				return advice(c.cancelled(ctx, t))

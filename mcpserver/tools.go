@@ -29,7 +29,7 @@ func (c *session) addTools() {
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "write", Title: "Type into a command", Meta: alwaysLoad(),
 		Description: "Types text and keys into a terminal command that run started with pty or stdin, such as a REPL. " +
-			"Returns the output that follows, once it pauses.",
+			"Returns the output that follows, once the command waits for input or pauses.",
 		Annotations: types, InputSchema: writeSchema(), OutputSchema: commandSchema(),
 	}, c.write)
 	mcp.AddTool(c.server, &mcp.Tool{

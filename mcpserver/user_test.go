@@ -17,7 +17,9 @@ import (
 func serveUser(t *testing.T) (*Server, <-chan *acpterm.Terminal) {
 	t.Helper()
 	created := make(chan *acpterm.Terminal, 1)
-	return newServer(t, nil, &Options{Created: func(t *acpterm.Terminal) { created <- t }}), created
+	options := consenting()
+	options.Created = func(t *acpterm.Terminal) { created <- t }
+	return newServer(t, nil, options), created
 }
 
 func TestTheModelHearsThatTheUserHasStoppedACommand(t *testing.T) {
@@ -59,7 +61,7 @@ func TestTheUserMovesACommandToTheBackground(t *testing.T) {
 		return r, text
 	}
 	const long = 200_000
-	r, text := whileMoving("run", object{"command": "echo up; exec sleep 1000", "wait_ms": long})
+	r, text := whileMoving("run", object{"command": "echo up; exec sleep 1000", "stdin": true, "wait_ms": long})
 	require.Equal(t, "running", r.State)
 	require.True(t, r.MovedToBackground)
 	require.Contains(t, text, "moved to the background by the user: do not wait for it")
@@ -68,6 +70,8 @@ func TestTheUserMovesACommandToTheBackground(t *testing.T) {
 	r, _ = whileMoving("wait", object{"id": r.ID, "wait_ms": long, "until": "never"})
 	require.Equal(t, "running", r.State)
 	require.False(t, *r.Matched)
+	r, _ = whileMoving("write", object{"id": r.ID, "text": "x", "wait_ms": long})
+	require.Equal(t, "running", r.State)
 	go terminal.Stop(t.Context())
 	r, _ = call[commandResult](t, s, "wait", object{"id": r.ID, "wait_ms": long})
 	require.Equal(t, "ended", r.State)

@@ -84,8 +84,11 @@ func (c *session) tell(t *acpterm.Terminal, n news) {
 	}
 }
 
-// watchDelay is how long a command runs before it is watched. Most commands end before.
-const watchDelay = 200 * time.Millisecond
+// A wait begins to watch a command after a while. Most commands end before, and a look reads the whole process table.
+const (
+	watchDelay      = time.Second
+	watchInputDelay = 200 * time.Millisecond // of commands that take input
+)
 
 // awaitNews closes found when a command does something that the model has not been told. stop ends the wait.
 func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-chan struct{}, stop func()) {
@@ -93,11 +96,15 @@ func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-c
 	c.mu.Lock()
 	before := c.told[t]
 	c.mu.Unlock()
+	delay := watchDelay
+	if c.inputOf(t) != nil {
+		delay = watchInputDelay
+	}
 	heard := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		select {
-		case <-time.After(watchDelay):
+		case <-time.After(delay):
 		case <-ctx.Done():
 			return
 		}

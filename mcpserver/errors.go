@@ -89,8 +89,10 @@ func nextStep(err error) string {
 		return "Wait a moment, and try again."
 	case errors.Is(err, acpterm.ErrInvalidParams) && e != nil && strings.HasPrefix(e.Field, "cwd"):
 		return "Pass an existing directory as cwd, or leave it out."
-	case e != nil && (e.Field == "CommandOptions.PTY" || e.Field == "CommandOptions.Stdin"):
-		return "Run it without pty and stdin, which there are not on another machine."
+	case e != nil && e.Field == "CommandOptions.PTY":
+		return "Run it without pty, which there is not where commands run."
+	case e != nil && e.Field == "CommandOptions.Stdin":
+		return "Run it without stdin, which there is not on another machine, or with pty."
 	case errors.Is(err, acpterm.ErrInvalidParams):
 		return "Correct the arguments, and try again."
 	case errors.Is(err, acpterm.ErrSurvivors):

@@ -169,22 +169,19 @@ func managerOptions(ctx context.Context, opts *options, far *farSide) (
 			OutputByteLimit: opts.keep, Shell: new(opts.shell), Timeout: opts.timeout, Limits: new(opts.limits),
 		},
 	}
-	if far != nil {
-		managed.Runner = far
-	}
-	if opts.loginEnv {
+	switch {
+	case far != nil:
+		managed.Runner, managed.Commands.Env = far, far.env
+	case opts.loginEnv:
 		login, err := usershell.LoginEnvironment(ctx, nil)
 		if err != nil {
 			return nil, nil, fmt.Errorf("-login-env: %w", err)
 		}
 		managed.Commands.Env = login.Env()
+	default:
+		managed.Commands.Env = os.Environ()
 	}
-	if far == nil {
-		if managed.Commands.Env == nil {
-			managed.Commands.Env = os.Environ()
-		}
-		managed.Commands.Env = append(managed.Commands.Env, noPagers()...)
-	}
+	managed.Commands.Env = slices.Concat(managed.Commands.Env, noPagers())
 	var approvals policy.Approvals
 	rules, err := opts.rules.policy(far != nil, managed.Commands.Env)
 	if err != nil {
@@ -196,7 +193,7 @@ func managerOptions(ctx context.Context, opts *options, far *farSide) (
 		managed.Policy, opts.input = always.policy(managed.Policy), always.policy(opts.input)
 		managed.Approve = always.approve(explained(mcpserver.AskClientAlways), &approvals)
 	}
-	if opts.sandbox {
+	if opts.sandbox && far == nil { // otherwise, the remote side makes it
 		managed.Commands.Sandbox, err = bubblewrap.New(&bubblewrap.Options{
 			Network: opts.network, Writable: opts.writable, Hidden: opts.hidden,
 		})

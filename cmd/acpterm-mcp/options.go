@@ -98,7 +98,7 @@ func (opts *options) flags() *flag.FlagSet {
 	flags.Func("pty", "the `verdict` on commands that the agent types into, which no rule can see: ask, deny or allow "+
 		"(default: ask, or allow with -others allow and no rules)", opts.pty.set)
 	flags.BoolVar(&opts.sandbox, "sandbox", false,
-		"run commands with bubblewrap (Linux): no network, and writes only to the roots")
+		"run commands with bubblewrap (on Linux): no network, and writes only to the roots")
 	flags.BoolVar(&opts.network, "network", false, "allow the network in the sandbox")
 	list("writable", "another `path` for writes in the sandbox, such as a compiler's cache; repeatable", &opts.writable)
 	list("hidden", "a `path` that commands cannot read in the sandbox, such as ~/.ssh; repeatable", &opts.hidden)
@@ -177,10 +177,8 @@ func (opts *options) check() (err error) {
 	switch {
 	case !opts.sandbox && (opts.network || opts.writable != nil || opts.hidden != nil):
 		return errors.New("-network, -writable and -hidden need -sandbox")
-	case opts.sandbox && far:
-		return errors.New("-sandbox cannot be used with -runner, whose command may enter a remote sandbox")
-	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect || opts.pty.given != nil):
-		return errors.New("-login-env, -journal, -redirect and -pty cannot be used with -runner")
+	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect):
+		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
 	}
@@ -213,7 +211,8 @@ func (opts *options) check() (err error) {
 // hasJournal reports whether -journal names a directory.
 func (opts *options) hasJournal() bool { return opts.journal != nil && *opts.journal != "" }
 
-// findPaths makes the paths on this machine absolute, except for the roots.
+// findPaths makes the paths on this machine absolute, except for the roots. With -runner, those of the sandbox are
+// remote.
 func (opts *options) findPaths() (err error) {
 	paths := []*string{&opts.audit, &opts.archive, &opts.helpers}
 	if opts.journal != nil {
@@ -221,7 +220,9 @@ func (opts *options) findPaths() (err error) {
 	}
 	for _, list := range [][]string{opts.writable, opts.hidden} {
 		for i := range list {
-			paths = append(paths, &list[i])
+			if opts.runner == nil {
+				paths = append(paths, &list[i])
+			}
 		}
 	}
 	for _, path := range paths {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The sandbox is the same here and on another side, where relative paths are below the home directory.
 func TestSandboxOfTheProgram(t *testing.T) {
 	if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv("ACPTERM_REQUIRE_BUBBLEWRAP") == "" {
 		t.Skip("bwrap is not installed")
@@ -18,16 +19,25 @@ func TestSandboxOfTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(outside) })
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600))
-	root, cache, hidden := filepath.Join(outside, "root"), filepath.Join(outside, "cache"), filepath.Join(outside, "secret")
-	require.NoError(t, os.Mkdir(root, 0o777))
-	require.NoError(t, os.Mkdir(cache, 0o777))
-	s, _ := connectTo(t, nil, "-root", root, "-others", "allow", "-sandbox", "-writable", cache, "-hidden", hidden)
-	text, ok := runLine(t, s, "echo in > file && echo in > ../cache/file && cat file")
-	require.True(t, ok, text)
-	require.Contains(t, text, "]\nin\n")
-	require.FileExists(t, filepath.Join(cache, "file"))
-	text, _ = runLine(t, s, "echo out > ../file; cat ../secret")
-	require.Contains(t, text, "Read-only file system")
-	require.NotContains(t, text, "secret\n")
-	require.NoFileExists(t, filepath.Join(outside, "file"))
+	t.Setenv("HOME", outside)
+	for side, flags := range map[string][]string{
+		"here":    {"-writable", outside + "/cache", "-hidden", "~/secret"},
+		"another": append(onAnotherSide(t), "-writable", "cache", "-hidden", "~/secret"),
+	} {
+		t.Run(side, func(t *testing.T) {
+			for _, dir := range []string{"root", "cache"} {
+				require.NoError(t, os.RemoveAll(filepath.Join(outside, dir)))
+				require.NoError(t, os.Mkdir(filepath.Join(outside, dir), 0o777))
+			}
+			s, _ := connectTo(t, nil, append(flags, "-root", "~/root", "-others", "allow", "-sandbox")...)
+			text, ok := runLine(t, s, "echo in > file && echo in > ../cache/file && cat file")
+			require.True(t, ok, text)
+			require.Contains(t, text, "]\nin\n")
+			require.FileExists(t, filepath.Join(outside, "cache", "file"))
+			text, _ = runLine(t, s, "echo out > ../file; cat ../secret")
+			require.Contains(t, text, "Read-only file system")
+			require.NotContains(t, text, "secret\n")
+			require.NoFileExists(t, filepath.Join(outside, "file"))
+		})
+	}
 }

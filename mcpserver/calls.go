@@ -348,6 +348,8 @@ func (r commandResult) String() string {
 	about := fmt.Sprintf("[%s %s", r.ID, status(r.State, r.Signal, r.ExitCode))
 	switch r.EndedBy {
 	case "", string(acpterm.EndedByItself):
+	case string(acpterm.EndedByIdle):
+		about += ", because it was silent and idle for too long"
 	case string(acpterm.EndedByUser):
 		about += ", stopped by the user: do not run it again unless asked"
 	default:

@@ -142,7 +142,7 @@ func commandSchema() *jsonschema.Schema {
 		"signal":              "The signal that ended the command, if one did, such as SIGTERM.",
 		"waits_for_input":     "Whether the running command waits for input.",
 		"listening":           "Where the running command accepts connections, as URLs.",
-		"ended_by":            `Why the command has ended: "finished" by itself, "killed", "timed_out", "stopped_by_user" and so on.`,
+		"ended_by":            `Why the command has ended: "finished" by itself, "killed", "timed_out", "idle", "stopped_by_user" and so on.`,
 		"run_ms":              "How long the command has been running, in milliseconds.",
 		"moved_to_background": "Whether the user has moved the running command to the background: do not wait for it.",
 		"matched":             "Whether a line matched, if the call waited for one.",

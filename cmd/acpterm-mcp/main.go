@@ -166,7 +166,8 @@ func managerOptions(ctx context.Context, opts *options, far *farSide) (
 	managed = &acpterm.Options{
 		RequireSessions: true,
 		Commands: acpterm.CommandOptions{
-			OutputByteLimit: opts.keep, Shell: new(opts.shell), Timeout: opts.timeout, Limits: new(opts.limits),
+			OutputByteLimit: opts.keep, Shell: new(opts.shell), Timeout: opts.timeout,
+			IdleTimeout: opts.idle, Limits: new(opts.limits),
 		},
 	}
 	switch {

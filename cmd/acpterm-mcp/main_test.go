@@ -293,6 +293,18 @@ func TestCommandsOnAnotherSide(t *testing.T) {
 	require.Contains(t, text, "Run it without stdin")
 }
 
+// A command that waits is ended, and one that works in silence is not.
+func TestIdleTimeout(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no IdleTimeout on this system")
+	}
+	s, _ := connectTo(t, nil, "-root", t.TempDir(), "-others", "allow", "-idle-timeout", "1s")
+	text, ok := runLine(t, s, "timeout 3 yes >/dev/null; echo worked; sleep 1000")
+	require.True(t, ok)
+	require.Contains(t, text, "ended by SIGTERM, because it was silent and idle for too long")
+	require.Contains(t, text, "worked")
+}
+
 // onAnotherSide returns flags for commands on another side, which is a shell on this machine.
 func onAnotherSide(t *testing.T) []string {
 	helpers := t.TempDir()
@@ -453,6 +465,7 @@ func TestWrongCommandLine(t *testing.T) {
 		"is not a directory":                {"-root", "/no/such"},
 		"-helpers needs -runner":            {"-helpers", "/"},
 		"-timeout must not be negative":     {"-timeout", "-1s"},
+		"-idle-timeout must not be negativ": {"-idle-timeout", "-1s"},
 		"-keep must be between 0 and 16777": {"-keep", "-1"},
 		"-keep must be between 0 and 1677":  {"-keep", "16777217"},
 		"-text must not be negative":        {"-text", "-1"},
@@ -467,8 +480,9 @@ func TestWrongCommandLine(t *testing.T) {
 		"the rule is empty":                 {"-deny", " "},
 		"the name is empty":                 {"-variable", "=x"},
 		"is none of bash":                   {"-shell", "sesame"},
-		"-login-env, -journal and -redirec": {"-login-env", "-runner", "sh"},
-		"-redirect cannot be used with -ru": {"-redirect", "-runner", "sh"},
+		"-login-env, -journal, -redirect a": {"-login-env", "-runner", "sh"},
+		"-redirect and -idle-timeout canno": {"-redirect", "-runner", "sh"},
+		"-idle-timeout cannot be used with": {"-idle-timeout", "1s", "-runner", "sh"},
 		`"sometimes" is no verdict`:         {"-pty", "sometimes"},
 		"-view: :0 is not an address of":    {"-view", ":0"},
 		"-view: 0.0.0.0:0 is not an addres": {"-view", "0.0.0.0:0"},

@@ -33,6 +33,7 @@ type options struct {
 	writable, hidden []string
 
 	timeout  time.Duration
+	idle     time.Duration // the longest time of silence and idleness
 	limits   acpterm.Limits
 	keep     int64
 	maxText  int
@@ -103,6 +104,8 @@ func (opts *options) flags() *flag.FlagSet {
 	list("writable", "another `path` for writes in the sandbox, such as a compiler's cache; repeatable", &opts.writable)
 	list("hidden", "a `path` that commands cannot read in the sandbox, such as ~/.ssh; repeatable", &opts.hidden)
 	flags.DurationVar(&opts.timeout, "timeout", 0, "the longest `duration` of a command and what it leaves running (default: no limit)")
+	flags.DurationVar(&opts.idle, "idle-timeout", 0,
+		"the longest `duration` for which a command may be silent and idle (default: no limit)")
 	flags.DurationVar(&opts.limits.CPUTime, "cpu", 0, "the most CPU time of a process, a `duration` (default: no limit)")
 	flags.Func("memory", "the most memory of a process, in `MiB` (default: no limit)", opts.setMemory)
 	flags.IntVar(&opts.limits.Processes, "processes", 0, "the most processes, a `number` (default: no limit)")
@@ -155,7 +158,7 @@ func (opts *options) checkLimits() error {
 		flag  string
 		value int64
 	}{
-		{"timeout", int64(opts.timeout)}, {"cpu", int64(opts.limits.CPUTime)},
+		{"timeout", int64(opts.timeout)}, {"idle-timeout", int64(opts.idle)}, {"cpu", int64(opts.limits.CPUTime)},
 		{"processes", int64(opts.limits.Processes)}, {"text", int64(opts.maxText)},
 	} {
 		if limit.value < 0 {
@@ -177,8 +180,8 @@ func (opts *options) check() (err error) {
 	switch {
 	case !opts.sandbox && (opts.network || opts.writable != nil || opts.hidden != nil):
 		return errors.New("-network, -writable and -hidden need -sandbox")
-	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect):
-		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
+	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect || opts.idle > 0):
+		return errors.New("-login-env, -journal, -redirect and -idle-timeout cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
 	}

@@ -48,6 +48,13 @@ func TestSandbox(t *testing.T) {
 	require.Len(t, readRecords(t, audit), 2)
 }
 
+func TestIdleTimeout(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, exampleAgent(), "-idle-timeout", "1s", "-prompt", line("sleep"))
+	c.exit(0)
+	require.Regexp(t, `\[1\] = .*, was idle for too long\n`, c.stdout.String())
+}
+
 // With -runner, the sandbox is that of the remote system.
 func TestSandboxOfARunner(t *testing.T) {
 	t.Parallel()

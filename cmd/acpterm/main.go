@@ -240,9 +240,10 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	options := &acpterm.Options{
 		RequireSessions: true,
 		Commands: acpterm.CommandOptions{
-			Shell:   new(opts.shell),
-			Timeout: opts.timeout,
-			Sandbox: guards.wrap,
+			Shell:       new(opts.shell),
+			Timeout:     opts.timeout,
+			IdleTimeout: opts.idle,
+			Sandbox:     guards.wrap,
 		},
 		Policy: guards.policy,
 	}

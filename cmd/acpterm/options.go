@@ -29,6 +29,7 @@ type options struct {
 	variables []string      // that the agent may set, in addition to policy.SafeVariables
 	ask       bool
 	timeout   time.Duration
+	idle      time.Duration // the longest time of silence and idleness
 	audit     string
 	sandbox   bool
 	network   bool
@@ -123,6 +124,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"ask on the terminal about commands that no -allow allows; without both, all commands run")
 	flags.DurationVar(&opts.timeout, "timeout", 0,
 		"the maximum `duration` of a command, such as 90s (default: no limit)")
+	flags.DurationVar(&opts.idle, "idle-timeout", 0,
+		"the maximum `duration` for which a command may be silent and idle, such as 2m (default: no limit)")
 	flags.StringVar(&opts.audit, "audit", "",
 		"a `file` outside the roots that records each decision and end as JSON")
 	flags.BoolVar(&opts.sandbox, "sandbox", false,
@@ -156,6 +159,10 @@ func (opts *options) check(allowed *allowances) error {
 	switch {
 	case opts.timeout < 0:
 		return errors.New("-timeout: must not be negative")
+	case opts.idle < 0:
+		return errors.New("-idle-timeout: must not be negative")
+	case opts.idle > 0 && opts.runner != nil:
+		return errors.New("-idle-timeout: cannot be used with -runner")
 	case opts.network && !opts.sandbox:
 		return errors.New("-network: needs -sandbox; without it, commands have the network")
 	case opts.helpers != "" && opts.runner == nil:

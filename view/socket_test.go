@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -126,4 +127,24 @@ func TestSocketsOfOthers(t *testing.T) {
 	_, response, err = v.socket("events", nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, "the others were given back")
+}
+
+// Output that is there already comes in few messages, because a page that is far away waits for each.
+func TestSocketHasFewMessages(t *testing.T) {
+	text := strings.Repeat("a line of a build\n", 50_000)
+	v := newViewer(t, made(t, acptermtest.Commands{"make": acptermtest.Print(text, 0)}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "make")
+	<-terminal.Done()
+	conn, _, err := v.socket(strings.TrimPrefix(v.view.TerminalPath("s", terminal.ID()), v.view.Path())+"/output", nil)
+	require.NoError(t, err)
+	conn.SetReadLimit(2 * int64(len(text)))
+	var all strings.Builder
+	count := 0
+	for ; !strings.Contains(all.String(), "event: end"); count++ {
+		message, err := next(t, conn)
+		require.NoError(t, err)
+		all.WriteString(message)
+	}
+	require.Equal(t, strings.Count(text, "\n"), strings.Count(all.String(), `\n`))
+	require.LessOrEqual(t, count, 6)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
 )
@@ -27,6 +28,9 @@ const (
 	skipInterval = 250 * time.Millisecond
 	// maxLag is how many bytes a stream may be behind before it skips ahead.
 	maxLag = 1 << 20
+	// maxMessage is how many bytes of output that is there already make one message, after the first. A page that is far
+	// away waits for each.
+	maxMessage = 256 << 10
 	// liveTail is how far from the end a skip leads while the command runs. Otherwise it leads to maxLag before the
 	// end.
 	liveTail = 64 << 10
@@ -248,11 +252,11 @@ func (o *outputStream) run(ctx context.Context) {
 			o.watched = nil
 			o.sendStatus()
 		case <-tick.C:
-			if o.delayed {
-				o.delayed = false
+			o.delayed = false
+			o.sendStatus()
+			if o.buffer.Len() > 0 {
 				o.flush()
 			}
-			o.sendStatus()
 			o.beat()
 		case <-ctx.Done():
 			return
@@ -343,7 +347,10 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	o.at = chunk.End
 	o.write("id: %d-%d\ndata: %s\n\n", o.number, o.at, encode(message))
 	o.delayed = false
-	o.flush()
+	more := o.catchUp-o.at >= utf8.UTFMax // less may be an unfinished character
+	if !more || o.sent.IsZero() || o.buffer.Len() >= maxMessage {
+		o.flush()
+	}
 	o.sent = time.Now()
 	return message.Missed > 0
 }

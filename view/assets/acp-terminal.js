@@ -248,7 +248,7 @@ class AcpTerminal extends HTMLElement {
       signal, first,
       onEvent: event => {
         if (signal.aborted) return
-        if (event.type !== 'status') return this.#live.write(event.data, signal).then(() => { if (!signal.aborted) this.#live.showLoading(event.id) })
+        if (event.type !== 'status') return this.#live.write(event.data, signal, event.more).then(() => { if (!signal.aborted) this.#live.showLoading(event.id) })
         const { now, row, size } = event.data
         this.#showStatus(now, row ?? { ...this.row, ...size })
         this.#live.expect(this.row.bytes)

@@ -2,7 +2,7 @@
 // tabs.
 
 const tabWidth = 8
-const sectionRows = 2500 // of a section's text on the screen, at most
+const partRows = 250 // of what is written at once, so that the page draws between parts
 
 // textOf returns the text of a range of rows. Like a selection, it may start and end within a row.
 export function textOf(xterm, { start, end }) {
@@ -125,8 +125,9 @@ export function markerAt(xterm, row) {
   return xterm.registerMarker(row - baseY - cursorY)
 }
 
-// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
-export function* cut(text, columns) {
+// cut yields the sections of an output, with so many rows at most. They consist of whole lines, unless a line is longer
+// than a section.
+export function* cut(text, columns, sectionRows = 2500) {
   const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
   let begin = 0
   let rows = 0
@@ -151,10 +152,21 @@ export function* cut(text, columns) {
 // writePieces writes output in pieces: those of Groups, and no more rows at once than the numbers of lines can follow.
 // onHeading, which may be missing, receives a group and the marker of its heading's row.
 export function writePieces(xterm, numbers, pieces, onHeading) {
-  for (const { text, skipped, group, at } of pieces) {
-    if (at) xterm.write('', at)
-    if (skipped) xterm.write('', () => numbers.skip(skipped))
-    if (group) xterm.write('', () => onHeading?.(group, numbers.rows.at()))
-    for (const part of cut(text, xterm.cols)) xterm.write(part, () => numbers.advance())
+  let whole = ''
+  const write = () => {
+    if (whole) for (const part of cut(whole, xterm.cols, partRows)) xterm.write(part, () => numbers.advance())
+    whole = ''
   }
+  for (const { text, skipped, group, at } of pieces) {
+    if (at || skipped || group) {
+      write()
+      xterm.write('', () => {
+        at?.()
+        if (skipped) numbers.skip(skipped)
+        if (group) onHeading?.(group, numbers.rows.at())
+      })
+    }
+    whole += text
+  }
+  write()
 }

@@ -119,8 +119,9 @@ export class Live {
     if (this.#host.line() && !this.folds?.keepsPlace && !this.#reading.keeps) this.#reading.showLine()
   }
 
-  // write waits until xterm.js has shown the output, so that the stream is read no faster.
-  async write({ offset, missed, text, replaced }, signal) {
+  // write waits until xterm.js has the output, so that the stream is read no faster. If more has come, it is shown with
+  // that.
+  async write({ offset, missed, text, replaced }, signal, more) {
     this.end = -1
     const pty = this.#screen.kind === 'pty'
     const marked = !this.folds?.begun && (mayPrompt(text) || !pty && mayMark(text))
@@ -143,6 +144,7 @@ export class Live {
     }
     if (this.#reading.shown || this.#reading.moving) return // the live output is read again after the window
     const xterm = this.#screen.xterm
+    if (more) this.#screen.hold()
     let lead = ''
     if (replaced) {
       this.#screen.reset() // nothing is queued, because each write is awaited
@@ -193,6 +195,7 @@ export class Live {
       })
     })
     await shown
+    if (!more && !signal.aborted && !this.#reading.moving) this.#screen.release()
   }
 }
 

@@ -108,6 +108,7 @@ export class Numbers {
 
   // skipped returns the number of lines that are not on the screen, after a row and up to another.
   #skipped(after, upTo) {
+    if (!(this.#jumps.at(-1)?.marker.line > after)) return 0 // as for each line that is written
     let first = bisect(this.#jumps, ({ marker }) => marker.line > after)
     let lines = 0
     for (; this.#jumps[first]?.marker.line <= upTo; first++) lines += this.#jumps[first].lines

@@ -1,5 +1,6 @@
 // The screen of a terminal: xterm.js in its pane, which shows the output of one src, and the numbers of its lines.
 import { Terminal } from './xterm/xterm.mjs'
+import { drawOnce } from './drawing.js'
 import { cell, fit, fontSize, isVisible, measure } from './fit.js'
 import { makeInert } from './inert.js'
 import { kept } from './kept.js'
@@ -179,6 +180,7 @@ export class Screen {
       },
     })
     openStyled(xterm, p.screen, this.#root)
+    drawOnce(xterm)
     xterm.onRender(() => {
       this.#showToEnd()
       this.showEnd()
@@ -251,6 +253,7 @@ export class Screen {
   }
 
   release() {
+    if (!this.numbers.held) return
     const service = this.xterm._core._renderService, renderer = service._renderer.value
     service._isPaused = this.numbers.held = false
     delete renderer.clear
@@ -338,7 +341,7 @@ export class Screen {
   #sync() {
     const viewport = this.xterm._core._viewport
     viewport._latestYDisp = undefined
-    viewport._sync()
+    viewport._sync(this.xterm.buffer.active.viewportY)
   }
 
   // stayAtEnd keeps a screen that appears at the end for a while, or until the user or a jump scrolls. xterm.js first

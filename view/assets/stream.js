@@ -155,8 +155,8 @@ function visible(signal) {
   })
 }
 
-// parse yields the events of a stream: { type, id, data, heartbeat }, with the data decoded. Only its reads count as
-// silence, not the time spent on an event.
+// parse yields the events of a stream: { type, id, data, heartbeat, more }, with the data decoded. more says that
+// output has come after it. Only reads count as silence, not the time spent on an event.
 async function* parse(chunks, silence = { begin() {}, pause() {} }) {
   let text = ''
   silence.begin()
@@ -164,7 +164,8 @@ async function* parse(chunks, silence = { begin() {}, pause() {} }) {
     silence.pause()
     text += chunk
     for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) {
-      const event = { type: 'message', id: '', data: null, heartbeat: 0 }
+      const next = text.indexOf('\n\nid: ', end), more = next >= 0 && text.indexOf('\n\n', next + 2) > 0
+      const event = { type: 'message', id: '', data: null, heartbeat: 0, more }
       for (const line of text.slice(0, end).split('\n')) {
         if (line.startsWith('event: ')) event.type = line.slice(7)
         else if (line.startsWith('id: ')) event.id = line.slice(4)

@@ -21,11 +21,18 @@ export function duration(ms) {
 export function clock(ms) {
   const time = new Date(ms), today = new Date()
   const days = (new Date(today).setHours(0, 0, 0, 0) - new Date(ms).setHours(0, 0, 0, 0)) / 864e5
-  /** @type {Intl.DateTimeFormatOptions} */
-  const day = days < 0.5 ? {} : days < 6.5 ? { weekday: 'short' }
-    : { day: 'numeric', month: 'short', ...time.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' } }
-  return time.toLocaleString([], { ...day, hour: '2-digit', minute: '2-digit' })
+  const kind = days < 0.5 ? 0 : days < 6.5 ? 1 : time.getFullYear() === today.getFullYear() ? 2 : 3
+  formats[kind] ??= new Intl.DateTimeFormat([], { ...dates[kind], hour: '2-digit', minute: '2-digit' })
+  return formats[kind].format(time)
 }
+
+/**
+ * dates are the forms of a day: today, in the last week, this year, and before. Formats are kept, because to make one
+ * takes long.
+ * @type {Intl.DateTimeFormatOptions[]}
+ */
+const dates = [{}, { weekday: 'short' }, { day: 'numeric', month: 'short' }, { day: 'numeric', month: 'short', year: 'numeric' }]
+const formats = []
 
 // outcome returns a row's state as text.
 export function outcome(row) {

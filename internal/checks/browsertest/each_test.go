@@ -145,6 +145,8 @@ var inEach = []struct {
 	{"the commands of a shell fold", testPrompts, true},
 	{"marks of prompts are found, and hurt nothing", testPromptMarks, false},
 	{"many groups are there soon", testManyGroups, false},
+	{"a frame draws what has changed once", testDrawOnce, false},
+	{"much output needs few elements", testFewElements, false},
 	{"a page is light, and a second visit loads no files", testWeight, false},
 }
 

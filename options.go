@@ -147,7 +147,8 @@ type Options struct {
 	// CommandsFor, if non-nil, may return options for an individual command, such as a timeout or a PTY. It is called
 	// with each resolved command before any policies are consulted, on the goroutine that is creating the terminal, and
 	// may be called concurrently. The options it returns override those of the session and of Commands, but must not
-	// include Dir, Env, Unattended, Shell, ShellLines or Stdin.
+	// include Dir, Env, Unattended, Shell, ShellLines or Stdin. NewManager does not call it, so invalid options are
+	// errors of Create; package acptermtest finds them in tests.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
 	// MaxOutputByteLimit is the maximum number of bytes of output to keep per terminal. If a request or an option

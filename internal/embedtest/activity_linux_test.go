@@ -9,7 +9,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +23,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/hosttest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 )
 
@@ -94,6 +100,65 @@ func TestAProgramWaitsForInput(t *testing.T) {
 	for _, name := range []string{"cat", "own session", "python", "python epoll", "node"} {
 		prompt(name, &acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}})
 	}
+}
+
+// A REPL waits for input, also after each answer, on a PTY and with a pipe.
+func TestAREPLWaitsForInput(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for _, repl := range []struct{ program, args, says, answer, require string }{
+		{"sqlite3", ":memory:", "select 6 * 7;", "42", "ACPTERM_REQUIRE_SQLITE"},
+		{"python3", "-qi", "6 * 7", "42", "ACPTERM_REQUIRE_PYTHON"},
+		{"node", "-i", "6 * 7", "42", ""},
+	} {
+		for on, o := range map[string]*acpterm.CommandOptions{"PTY": onPTY(), "pipe": {Stdin: &acpterm.StdinOptions{}}} {
+			t.Run(repl.program+" "+on, func(t *testing.T) {
+				if _, err := exec.LookPath(repl.program); err != nil && os.Getenv(repl.require) == "" {
+					t.Skip(err)
+				}
+				term := hosttest.Create(t, m, hosttest.CommandRequest(repl.program, repl.args), o)
+				until(t, term, is("input"))
+				fmt.Fprintln(term, repl.says)
+				hosttest.AwaitOutput(t, term, repl.answer)
+				until(t, term, is("input"))
+				require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+			})
+		}
+	}
+}
+
+// Watching costs something only while someone watches: no terminal of many has a goroutine for its processes.
+func TestUnwatchedTerminalsCostNothing(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	watches := regexp.MustCompile(`acpterm/internal/proc\.(Watch|AwaitIdle)\+|\.\(\*Terminal\)\.watchTree\+`)
+	watching := func() (n int) {
+		var stacks strings.Builder
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1)) // equal ones once, after their number
+		for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
+			if watches.MatchString(stack) {
+				n += hosttest.Number(strings.Fields(stack)[0])
+			}
+		}
+		return n
+	}
+	count := longtest.Times(100, 1000)
+	var last *acpterm.Terminal
+	goroutines := func() int {
+		for range count {
+			last = hosttest.Create(t, m, hosttest.CommandRequest("sleep", "1000"))
+		}
+		return runtime.NumGoroutine()
+	}
+	first := goroutines()
+	second := goroutines()
+	require.Zero(t, watching())
+	require.LessOrEqual(t, second-first, count, "one for each terminal's output")
+	for range last.Watch(t.Context()) {
+		require.Equal(t, 1, watching())
+		break
+	}
+	require.Zero(t, watching())
+	last.Gone()
+	require.Eventually(t, func() bool { return watching() == 1 }, time.Minute, time.Millisecond)
 }
 
 // These programs do not wait for the user.

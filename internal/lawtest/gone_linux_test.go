@@ -55,6 +55,26 @@ func TestGoneAfterAnotherExec(t *testing.T) {
 	}
 }
 
+// A command that executes other programs is the same command. What it started before is in its tree, in each session.
+func TestGoneOfACommandThatExecutesAnother(t *testing.T) {
+	for _, child := range []string{"sh", "setsid sh"} {
+		t.Run(child, func(t *testing.T) {
+			m := hosttest.NewManager(t, nil)
+			names, create := files(t, 2)
+			left := fmt.Sprintf(`%s -c '`+await+`' <&- >/dev/null 2>&1 &`, child, names[1])
+			term := hosttest.Create(t, m, shellRequest(left+fmt.Sprintf(` exec sh -c "echo ready; `+await+`; exec true"`, names[0])))
+			gone := term.Gone()
+			hosttest.AwaitOutput(t, term, "ready")
+			require.Nil(t, term.ExitStatus())
+			create()
+			require.True(t, hosttest.AwaitExit(t, term).Success())
+			require.False(t, latch.IsClosed(gone))
+			create()
+			<-gone
+		})
+	}
+}
+
 // With KeepDetached, a process that detaches itself is no member any more once it has closed the output, and then does
 // not end with the terminal, although Gone has found it before.
 func TestGoneWithKeepDetached(t *testing.T) {

@@ -294,7 +294,8 @@ func testTypingInOwnPage(t *testing.T, b *browser) {
 	p.focusScreen()
 	p.press("one\r")
 	p.until(`el.text === 'ready\n<one>\n'`)
-	p.press("lost\r") // the first has ended
+	p.until(`el.row.ended && !el.row.input`) // the page knows: otherwise the server refuses the keys
+	p.press("lost\r")
 	const other = `document.querySelectorAll('acp-terminal')[1]`
 	require.Equal(t, "ready\n", eval[string](p, other+".text"), "keys go to the one with the focus")
 	eval[bool](p, "("+other+".shadowRoot.querySelector('textarea').focus(), true)")

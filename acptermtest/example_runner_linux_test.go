@@ -164,7 +164,8 @@ func (p *entered) watch() {
 		copied <- nil
 	}
 	close(p.exited)
-	for ended := false; !ended || len(p.members()) > 0; {
+	// One look may find none if a process has started another one during it and exited.
+	for ended, empty := false, 0; empty < 2; {
 		select {
 		case <-copied:
 			ended = true
@@ -177,6 +178,9 @@ func (p *entered) watch() {
 		p.mu.Unlock()
 		if killed { // processes may have started since the signal
 			p.send(syscall.SIGKILL)
+		}
+		if empty++; !ended || len(p.members()) > 0 {
+			empty = 0
 		}
 	}
 	p.Close()
@@ -214,12 +218,7 @@ func (p *entered) members() (members []*os.Process) {
 		if err != nil {
 			continue
 		}
-		var state string
-		var parent int
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
-		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if state == "" || state == "Z" || !parents[parent] && !bytes.Contains(environ, p.mark) {
+		if running, parent, environ := examine(pid); !running || !parents[parent] && !bytes.Contains(environ, p.mark) {
 			process.Release()
 			continue
 		}
@@ -227,6 +226,32 @@ func (p *entered) members() (members []*os.Process) {
 		members = append(members, process)
 	}
 	return members
+}
+
+// examine reads what members needs of a process. In execve, a process has neither an environment nor a command line for
+// a moment, so examine looks again. The children of process 2, which are the kernel's, never have them.
+func examine(pid int) (running bool, parent int, environ []byte) {
+	read := func(name string) []byte {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		return text
+	}
+	for range 1000 {
+		var state string
+		stat := read("stat")
+		fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
+		if state == "" || state == "Z" {
+			return false, 0, nil
+		}
+		if environ = read("environ"); len(environ) > 0 || parent == 2 || pid == 2 {
+			break
+		}
+		if len(read("cmdline")) > 0 {
+			environ = read("environ") // if execve has ended meanwhile
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true, parent, environ
 }
 
 func (p *entered) send(sig syscall.Signal) {

@@ -35,9 +35,9 @@ type CommandOptions struct {
 	// "NAME=value". They override Env, but not the variables of a request, and are not set if a command has an Attended
 	// PTY. To set no variables, use an empty, non-nil slice.
 	//
-	// By default, PAGER, GIT_PAGER, EDITOR, VISUAL and GIT_EDITOR are cat, and GIT_TERMINAL_PROMPT is 0. The others do
-	// not override Env: PYTHONUNBUFFERED is 1 and, without a PTY, NO_COLOR is 1, unless FORCE_COLOR or CLICOLOR_FORCE
-	// is set, and TERM is dumb, unless Env has another TERM than this process.
+	// By default, PAGER, GIT_PAGER, EDITOR and VISUAL are cat, GIT_EDITOR prints all lines but comments, and
+	// GIT_TERMINAL_PROMPT is 0. The others do not override Env: PYTHONUNBUFFERED is 1 and, without a PTY, NO_COLOR is
+	// 1, unless FORCE_COLOR or CLICOLOR_FORCE is set, and TERM is dumb, unless Env has another TERM than this process.
 	Unattended []string
 
 	// Shell specifies the shell used to run shell lines. If Shell is nil, the system's shell is used (see the Shell

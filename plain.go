@@ -76,7 +76,7 @@ func (o *CommandOptions) unattended(base []string, set []EnvVariable) []string {
 		return o.Unattended
 	}
 	variables := []string{
-		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=sed /^#/d", "GIT_TERMINAL_PROMPT=0",
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(set, func(v EnvVariable) bool { return lookup.Key(v.Name) == name }) ||

@@ -278,7 +278,7 @@ func askFor(wait time.Duration) []acpterm.EscalationStep {
 // Unattended returns the default of CommandOptions.Unattended.
 func Unattended() []string {
 	return []string{
-		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=sed /^#/d", "GIT_TERMINAL_PROMPT=0",
 		"PYTHONUNBUFFERED=1", "NO_COLOR=1", "TERM=dumb",
 	}
 }

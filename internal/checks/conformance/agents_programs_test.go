@@ -83,6 +83,7 @@ var agentPrograms = []agentProgram{{
 	arguments: func(model string) []string {
 		return []string{
 			"exec", "--skip-git-repo-check", "-c", "model=scripted", "-c", "model_provider=scripted",
+			"-c", "tool_output_token_limit=10000", // as it has for models that it knows; for others, 10,000 bytes
 			"-c", `model_providers.scripted={name="scripted",base_url="` + model + `/v1",wire_api="responses"}`, "go",
 		}
 	},

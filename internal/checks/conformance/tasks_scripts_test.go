@@ -186,7 +186,7 @@ func throughPipe(h hands, line, first string, second func(result string) string,
 	result := h.run("mkfifo in; (sleep 1000 >in 2>&1 & echo $! >holder; " + line + " <in >out 2>&1 &); echo '" + first +
 		"' >in; sleep 1; cat out")
 	result = h.run("echo '" + second(result) + "' >in; sleep 1; cat out")
-	h.run("echo .exit >in; kill $(cat holder)")
+	h.run("echo .exit >in; xargs kill <holder") // Gemini CLI refuses $(cat holder)
 	return strings.Contains(result, want)
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // versionTimeout is how long an agent may take to print its version.
-const versionTimeout = 10 * time.Second
+const versionTimeout = 30 * time.Second
 
 // doctor prints a line about each part that this program depends on, and fails if commands could not run.
 func doctor(arguments []string, out io.Writer) error {

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -59,14 +60,17 @@ func (opts *options) openAlways() *alwaysFile {
 		return nil
 	}
 	a := &alwaysFile{path: filepath.Join(dir, "always.jsonl")}
+	var place []string
+	if opts.runner != nil {
+		place = append(place, acpterm.Command{Args: opts.runner}.String())
+	}
 	switch {
 	case opts.sandbox && opts.network:
-		a.place = "sandbox with a network"
+		place = append(place, "sandbox with a network")
 	case opts.sandbox:
-		a.place = "sandbox"
-	case opts.runner != nil:
-		a.place = acpterm.Command{Args: opts.runner}.String()
+		place = append(place, "sandbox")
 	}
+	a.place = strings.Join(place, "; ")
 	return a
 }
 

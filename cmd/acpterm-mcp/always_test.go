@@ -96,6 +96,21 @@ func TestAlwaysIsForTheSameCommandOnly(t *testing.T) {
 	require.True(t, user.asks(t, s, line))
 }
 
+// An answer about one place is none about another one.
+func TestAlwaysIsForOnePlaceOnly(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a, b := []string{"ssh", "a"}, []string{"ssh", "b"}
+	all := []options{
+		{}, {sandbox: true}, {sandbox: true, network: true}, {runner: a}, {runner: b}, {runner: a, sandbox: true},
+		{runner: b, sandbox: true}, {runner: a, sandbox: true, network: true}, {runner: []string{"ssh", "a;", "sandbox"}},
+	}
+	places := make(map[string]bool)
+	for _, o := range all {
+		places[o.openAlways().place] = true
+	}
+	require.Len(t, places, len(all))
+}
+
 func TestAlwaysIsNotOfferedWhereCommandsCanWrite(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", root)

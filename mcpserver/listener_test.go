@@ -89,6 +89,13 @@ func TestEntriesAndTheirSessions(t *testing.T) {
 		require.Empty(t, e.Sessions())
 		require.NotContains(t, f.listener.Entries(), e)
 	}
+	relayed, unused := f.entry(agentStdio), f.entry(agentHTTP)
+	f.connect(relayed)
+	require.Zero(t, relayed.Sessions()[0].Idle) // its relay runs
+	f.initialize(unused)
+	f.idle(unused)
+	about := unused.Sessions()[0]
+	require.False(t, about.Idle.Before(about.Opened))
 }
 
 func TestCloseOfListener(t *testing.T) {

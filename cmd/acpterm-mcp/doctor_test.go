@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,4 +35,34 @@ func TestDoctorSaysWhatWorksHere(t *testing.T) {
 		require.Contains(t, text, part)
 	}
 	require.LessOrEqual(t, strings.Count(text, "\n"), 10)
+}
+
+func TestDoctorSaysWhatDoesNotWork(t *testing.T) {
+	dir, bin, config := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", "/dev/null")
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	t.Setenv("XDG_CONFIG_HOME", config)
+	t.Setenv("HOME", config) // where macOS has the files
+	where := filepath.Join(bin, "where")
+	for program, script := range map[string]string{"claude": "pwd > " + where, "bash": ""} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	write(t, dir, ".mcp.json", "{")
+	write(t, config, "acpterm/always.jsonl", "{}\n")
+	t.Setenv("PATH", bin) // without bwrap
+	cmd := program("doctor")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	for _, line := range []string{
+		"sandbox   (not available|NOT WORKING: .*bwrap)", "shells    .*; for -shell: bash", "agents    Claude Code .*invalid",
+	} {
+		require.Regexp(t, "(?m)^("+line+")", string(out))
+	}
+	if runtime.GOOS == "linux" { // other systems have another directory
+		require.Regexp(t, "(?m)^journal   NOT WORKING: /dev/null/acpterm: ", string(out))
+		require.Regexp(t, "(?m)^page      NOT WORKING: ", string(out))
+		require.Regexp(t, "(?m)^always    1 commands", string(out))
+	}
+	require.NotContains(t, read(t, where), dir) // whose files an agent may obey
 }

@@ -16,7 +16,7 @@ import (
 func outside(path string, dirs []string) error {
 	resolved, err := resolve(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, dir := range dirs {
 		wanted, err := os.Stat(dir)

@@ -137,4 +137,12 @@ func TestOpen(t *testing.T) {
 		require.Equal(t, link+"\n", text)
 		require.Equal(t, link+"\n", read(t, opened))
 	}
+	about, err := program("doctor").CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(about), "2 servers with -view are running")
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\nexit 3\n"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "open"), []byte("#!/bin/sh\nexit 3\n"), 0o700))
+	text, err = open("/")
+	require.Error(t, err)
+	require.Contains(t, text, "open the address above in a browser")
 }

@@ -46,7 +46,8 @@ func TestShellsOfThisMachine(t *testing.T) {
 // git runs its editor as below, with a file that ends with lines of comments about what can be edited.
 func TestTheEditorOfGitPrintsNoComments(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
-	request := hosttest.CommandRequest(`printf 'pick 1 a # b\n\n# Commands:\n#\n' >list && sh -c "$GIT_EDITOR \"\$@\"" "" list`)
+	line := `printf 'pick 1 a # b\n\n# Commands:\n#\n' >list && sh -c "$GIT_EDITOR \"\$@\"" "" list`
+	request := hosttest.CommandRequest(line)
 	request.Cwd = t.TempDir()
 	require.Equal(t, "pick 1 a # b\n\n", hosttest.Finish(t, m, request).Output().Output)
 }

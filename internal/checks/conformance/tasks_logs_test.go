@@ -62,8 +62,8 @@ func TestLogs(t *testing.T) {
 				}
 				return true
 			}}
-			for _, l := range logs {
-				read.files[filepath.Base(l.path)] = l.text // opencode reads only files in the project without a question
+			for _, l := range logs { // in the project, because opencode asks before it reads other files
+				read.files[filepath.Base(l.path)] = l.text
 			}
 			t.Run(a.name+"/"+w.name, func(t *testing.T) { require.True(t, a.play(t, place, w, read).solved) })
 		}

@@ -87,11 +87,16 @@ func (a agentProgram) play(t *testing.T, place agentPlace, w way, task task) sco
 		actor.score.solved = task.play(w.hands(actor), actor)
 	}()
 	run.launch(t, place, w.arguments...)
-	run.wait()
+	failure := run.wait() // such as the signal after the time that launch gives an agent
 	left := endLeft(run.base)
 	actor.mu.Lock()
 	defer actor.mu.Unlock()
 	s := actor.score
+	if failure != nil {
+		s.solved = false
+		s.wrong++
+		s.turns = append(s.turns, fmt.Sprintf("(a wrong turn: the agent ended with %q in %v)", failure, actor.current))
+	}
 	s.left, s.definitions = left, actor.definitions
 	if err := task.checked(run.dir); err != nil {
 		s.solved = false

@@ -4,9 +4,11 @@ package view_test
 
 import (
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -46,22 +48,37 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// The command gets the file as it is, and the View does not wait for it.
+// The command gets the file as one argument, whatever its name is, and the View does not wait for it.
 func TestEditRuns(t *testing.T) {
-	touch, err := exec.LookPath("touch")
-	if err != nil {
-		t.Skip("there is no touch in PATH")
+	sh, err := exec.LookPath("sh")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no sh in PATH, or no such names of files")
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "a b;c.go"), nil, 0o600))
+	script, wrote := filepath.Join(dir, "editor"), filepath.Join(dir, "wrote")
+	require.NoError(t, os.WriteFile(script, []byte(`printf '%s\0' "$@" >`+wrote+`.new; mv `+wrote+`.new `+wrote), 0o600))
+	project := filepath.Join(dir, "project")
+	require.NoError(t, os.Mkdir(project, 0o700))
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
-	v := newViewer(t, m, view.Options{Editor: touch + " {file}.{line}.{column}"})
-	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Cwd: dir}, nil)
+	v := newViewer(t, m, view.Options{Editor: sh + " " + script + " -g {file}:{line}"})
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Cwd: project}, nil)
 	require.NoError(t, err)
-	path := "terminals/" + keyOf(terminal) + "/edit?file=./a%20b%3bc.go&line=3&column=0"
-	require.Equal(t, http.StatusNoContent, v.request("POST", path, asEdit).StatusCode)
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(dir, "a b;c.go.3.1"))
-		return err == nil
-	}, time.Minute, time.Millisecond)
+	open := func(name string) int {
+		query := url.Values{"file": {name}, "line": {"3"}, "column": {"0"}}
+		return v.request("POST", "terminals/"+keyOf(terminal)+"/edit?"+query.Encode(), asEdit).StatusCode
+	}
+	for _, name := range []string{"a.go", "a b;c.go", "-g", "--wait -n", "$(touch x) {line}.go", "a\n-n", "'\"`|&.go"} {
+		require.NoError(t, os.WriteFile(filepath.Join(project, name), nil, 0o600))
+		require.Equal(t, http.StatusNoContent, open("./"+name), name)
+		require.Eventually(t, func() bool {
+			args, _ := os.ReadFile(wrote)
+			return string(args) == "-g\x00"+filepath.Join(project, name)+":3\x00"
+		}, time.Minute, time.Millisecond, "%q", name)
+	}
+	require.NoError(t, os.Remove(wrote))
+	for _, name := range []string{"..", "/", "a.go/../..", "../project", os.DevNull, "a.go\x00-n", "vscode://x/a.go", "none.go"} {
+		require.Equal(t, http.StatusNotFound, open(name), "it is no file")
+	}
+	require.NoFileExists(t, wrote)
+	require.NoFileExists(t, filepath.Join(project, "x"))
 }

@@ -4,7 +4,7 @@ import './acp-terminal.js'
 import { Filter } from './filter.js'
 import { onFindKey } from './findkey.js'
 import { follow } from './stream.js'
-import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, tone } from './text.js'
+import { clock, commandOf, duration, element, lineOf, nameOf, outcome, ownerBadge, ownerOf, runner, tone } from './text.js'
 
 /** @type {(id: string) => any} */
 const part = id => document.getElementById(id)
@@ -155,8 +155,9 @@ function showTimes() {
 function showTime(row) {
   const ended = row.ended || Date.now() + clockOffset
   const ran = row.state !== 'denied' && row.state !== 'failed'
-  const text = ran ? ` · ${clock(row.started)} · ${duration(ended - row.started)}` : row.status ? ` · ${row.status}` : ''
+  let text = ran ? ` · ${clock(row.started)} · ${duration(ended - row.started)}` : row.status ? ` · ${row.status}` : ''
   const numbers = items.get(row.key).numbers
+  if (row.agent) text += ` · ${runner(row)}`
   if (numbers.textContent !== text) numbers.textContent = text
 }
 

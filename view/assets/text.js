@@ -66,11 +66,10 @@ export function ownerOf(row) {
 // runner says who runs a command of the agent's own.
 export const runner = row => `run by ${row.source || 'the agent'} itself`
 
-// ownerBadge returns the badge of a terminal that the agent owns, or nothing for others.
+// ownerBadge returns the badge of a terminal that the agent owns, or nothing for others. The text beside it explains it.
 export function ownerBadge(row) {
   if (!row.agent) return []
-  const name = runner(row)
-  return [element('span', { class: 'badge', role: 'img', 'aria-label': name, title: name, textContent: 'agent' })]
+  return [element('span', { class: 'badge', textContent: 'agent' })]
 }
 
 // tone returns the class of a row's colour.

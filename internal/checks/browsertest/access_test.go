@@ -14,7 +14,9 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/viewtest"
 	"github.com/acpterm/acpterm/view"
 )
 
@@ -124,9 +126,13 @@ func requireAccessible(p *page, source, what string) {
 func testAxeOfKeys(t *testing.T, b *browser) {
 	source := axe(t)
 	y := serveTyping(t, &view.Options{Input: true})
-	p := b.open(t, y.only(y.sh(t, "echo ready; exec sleep 600")), look("light", 390, 844, 1))
-	p.until(`visible(part('.keys')) && el.text.startsWith('ready')`)
-	requireAccessible(p, source, "keys")
+	terminal := y.sh(t, `echo ready; printf '\33]133;A\a$ \33]133;B\afalse\n\33]133;C\ano\n\33]133;D;1\a'; exec sleep 600`)
+	for scheme, width := range map[string]int64{"light": 390, "dark": 320} {
+		p := b.open(t, y.only(terminal), look(scheme, width, 844, 1))
+		p.until(`visible(part('.keys')) && el.text.startsWith('ready') && part('.label.bad')`)
+		requireAccessible(p, source, "keys, "+scheme)
+		p.close()
+	}
 }
 
 // The page has no serious finding, in light and dark, on a desktop, on a phone and in a zoomed window, with a running,
@@ -137,7 +143,8 @@ func testAxe(t *testing.T, b *browser) {
 		Runner: acptermtest.Commands{
 			"serve": func(p *acptermtest.Process) int {
 				fmt.Fprint(p, "\x1b[31mred\x1b[0m \x1b[90mgrey\x1b[0m \x1b[7minverse\x1b[0m plain \x1b[2mdim\x1b[0m \x1b[2;33mdim\x1b[0m\n"+
-					"::group::group\none\n::endgroup::\nerror: bad\nwarning: odd\n::error file=a.go::wrong\n")
+					"::group::group\none\n::endgroup::\n"+
+					"\x1b]133;A\x07$ \x1b]133;B\x07false\n\x1b]133;C\x07no\n\x1b]133;D;1\x07error: bad\nwarning: odd\n::error file=a.go::wrong\n")
 				return acptermtest.Block(p)
 			},
 			"good": acptermtest.Print("done\n", 0), "bad": acptermtest.Print("", 1), "rm": acptermtest.Block,
@@ -153,13 +160,14 @@ func testAxe(t *testing.T, b *browser) {
 	}
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "other", Command: "rm"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
+	viewtest.NewAgent(t, v.Manager, agentterm.Options{}).Update("other", "call_1", members{"command": "own"})
 	for i, scheme := range []string{"light", "dark"} {
-		for j, size := range [][2]int64{{1280, 760}, {390, 844}, {320, 256}} {
+		for j, size := range [][2]int64{{1280, 760}, {390, 844}, {320, 256}, {640, 380}, {320, 568}} { // zoomed: 400 %, 200 %
 			if (i+j)%2 == 1 && !longtest.Is() {
 				continue // each scheme and each size at least once
 			}
 			p := b.open(t, v.url, look(scheme, size[0], size[1], 1))
-			p.until(`document.querySelectorAll('nav li').length === 4`)
+			p.until(`document.querySelectorAll('nav li').length === 5`)
 			look := func(what string) { requireAccessible(p, source, fmt.Sprintf("%s, %s, %v", what, scheme, size)) }
 			look("the list")
 			eval[bool](p, `(document.getElementById('filter-text').value = 'none', document.getElementById('filter-text').dispatchEvent(new Event('input')), true)`)
@@ -173,7 +181,7 @@ func testAxe(t *testing.T, b *browser) {
 				if command == "serve" {
 					eval[bool](p, `(part('.copy').click(), part('.show-times').click(), true)`) // for the other commands, too
 					p.until(`part('.times time')`)
-					p.until(`el.text.includes('wrong') && part('.label')`)
+					p.until(`el.text.includes('wrong') && part('.label') && part('.label.bad')`)
 				}
 				look(command)
 				if command == "serve" {

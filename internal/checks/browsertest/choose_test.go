@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,11 +122,16 @@ func testBadge(t *testing.T, b visitor) {
 	a.Update("s", "call_1", members{"command": "npm test"})
 	p := b.visit(t, v.url)
 	p.until(`part('.numbers').innerText.includes('run by the agent itself')`)
+	for _, width := range []int64{1000, 390} { // the list, also on a phone
+		p.resize(width, 700)
+		p.until(`[...document.querySelectorAll('nav a .meta')].some(meta => visible(meta) && meta.textContent.endsWith(' · run by the agent itself'))`)
+	}
 	p.requireQuiet()
 }
 
-// What is typed arrives, although the file that sends it could not be loaded at first. Browsers remember that.
-func testLoadedLater(t *testing.T, b *browser) {
+// What is typed arrives behind a proxy with a prefix, after a change of the window, and although the file that sends it
+// could not be loaded at first. Browsers remember that.
+func testTypedArrives(t *testing.T, b visitor) {
 	var fails atomic.Bool
 	fails.Store(true)
 	y := serveTyping(t, &view.Options{Input: true}, func(server *httptest.Server) {
@@ -137,12 +144,21 @@ func testLoadedLater(t *testing.T, b *browser) {
 			inner.ServeHTTP(w, r)
 		})
 	})
-	p := b.open(t, y.only(y.sh(t, "stty raw -echo; printf ready; cat -v")))
+	proxy := httptest.NewServer(http.StripPrefix("/far/away", httputil.NewSingleHostReverseProxy(must(url.Parse(y.server.URL)))))
+	t.Cleanup(proxy.Close)
+	terminal := y.sh(t, "stty raw -echo; printf ready; cat -v")
+	p := b.visit(t, proxy.URL+"/far/away"+y.view.TerminalPath(terminal.SessionID(), terminal.ID()))
+	defer p.end() // before the proxy
 	p.until(`el.text === 'ready'`)
-	p.focusScreen()
+	typed := func(text string) string {
+		return fmt.Sprintf(`(part('.xterm textarea').focus(), part('.xterm textarea').dispatchEvent(
+			new InputEvent('input', { inputType: 'insertText', data: %q, bubbles: true, composed: true })))`, text)
+	}
+	eval[bool](p, typed("w"))
 	p.until(`part('.note').textContent.startsWith('A file of this page cannot be loaded')`)
 	fails.Store(false)
-	p.run(look("light", 900, 500, 1))
-	p.press("x")
-	p.until(`el.text === 'readyx'`)
+	for i, text := range []string{"x", "y"} {
+		p.resize(900-100*int64(i), 500)
+		p.until(typed(text) + fmt.Sprintf(` && el.text.includes(%q)`, text)) // the first may still wait for the file
+	}
 }

@@ -129,6 +129,7 @@ var inEach = []struct {
 	{"a copy while a group folds is whole", testCopyWhileFolding, false},
 	{"open as text has the bytes as written", testBytesAsWritten, false},
 	{"a chosen command is there at once", testChoosing, false},
+	{"what is typed arrives, also behind a proxy and after a failure", testTypedArrives, true},
 	{"the title counts what is known to run", testTitle, false},
 	{"the menu's link is that of the linked line", testLinkOfLine, false},
 	{"the header and the lines have one clock", testOneClock, false},
@@ -151,7 +152,7 @@ var inEach = []struct {
 }
 
 // inOthers lists the tests that a browser other than Chromium runs outside .ci/long: connections, text, selections, the
-// cache, and layout.
+// cache, layout, and what users notice first.
 var inOthers = []string{
 	"a reload and a lost connection leave no gap and no repeat",
 	"output and commands are text",
@@ -165,6 +166,22 @@ var inOthers = []string{
 	"an element in a panel that was hidden fills its pane",
 	"lines wrap at words",
 	"a page from right to left leaves the text from left to right",
+	"a chosen command is there at once",
+	"the header and the lines have one clock",
+	"a long command is cut, and is a click away",
+	"who runs a command is text",
+	"on a phone the header has one line",
+	"groups are indented, and their headings stay",
+	"a PTY has an ordinary size and a whole border",
+	"the pane ends with its output",
+	"errors are collected, and keys and a list lead to them",
+	"the errors of common tools have places",
+	"places in files open in the editor",
+	"tests fold",
+	"a time is a link, and the kind of times is kept",
+	"the title counts what is known to run",
+	"the menu's link is that of the linked line",
+	"what is typed arrives, also behind a proxy and after a failure",
 }
 
 // runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel

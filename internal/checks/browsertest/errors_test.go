@@ -4,6 +4,8 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,8 +132,12 @@ func testEditor(t *testing.T, b visitor) {
 	opened := filepath.Join(dir, "opened")
 	editor := filepath.Join(dir, "editor")
 	require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\necho \"$@\" >>"+opened+"\n"), 0o700))
+	asked := make(chan string, 9)
+	editors := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	t.Cleanup(editors.Close)
 	print := acptermtest.Print("./main.go:3:7: undefined: x\nnone.go:1: error: gone\n", 1)
-	for _, option := range []string{editor + " -g {file}:{line}:{column}", "vscode://file{file}:{line}:{column}", ""} {
+	for _, option := range []string{editor + " -g {file}:{line}:{column}", "vscode://file{file}:{line}:{column}",
+		editors.URL + "/open{file}:{line}:{column}", ""} {
 		v := serve(t, made(t, acptermtest.Commands{"make": print}), &view.Options{Editor: option})
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Cwd: dir}, nil)
 		require.NoError(t, err)
@@ -148,6 +154,10 @@ func testEditor(t *testing.T, b visitor) {
 			}, timeout, 10*time.Millisecond)
 			clickByScript(p, ".errors li:nth-child(2) .edit")
 			p.until(`part('.note').textContent.startsWith('Not opened: there is no file ')`)
+		}
+		if strings.HasPrefix(option, "http") {
+			clickByScript(p, ".errors li:nth-child(1) .edit")
+			require.Equal(t, "/open"+filepath.Join(dir, "main.go")+":3:7", <-asked)
 		}
 		p.end()
 	}

@@ -92,7 +92,6 @@ var withPTY = []struct {
 	{"what a page missed of a PTY is not written on its screen", testMissedOfPTY},
 	{"the element takes keys in another page", testTypingInOwnPage},
 	{"axe has no serious finding about the keys of a phone", testAxeOfKeys},
-	{"what is typed arrives after a file could not be loaded", testLoadedLater},
 	{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},
 }
 

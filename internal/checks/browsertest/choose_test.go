@@ -33,8 +33,9 @@ func testChoosing(t *testing.T, b visitor) {
 	<-second.Done()
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
+	const drawn = `el.text === 'old output\n' && part('.xterm-rows').textContent.includes('old output')`
 	p := b.visit(t, v.url+"#"+v.key(first))
-	p.until(`el.text === 'old output\n' && document.querySelectorAll('nav li').length === 4`)
+	p.until(drawn + ` && document.querySelectorAll('nav li').length === 4`)
 	rows := `part('.old .xterm-rows')?.textContent.includes('old output')`
 	for range 2 { // the second time, the old output is that of a picture
 		v.open.freeze(true)
@@ -49,7 +50,7 @@ func testChoosing(t *testing.T, b visitor) {
 		p.until(`el.text === 'new output\n' && !part('.old')`)
 		require.Equal(t, 1, eval[int](p, `el.shadowRoot.querySelectorAll('.xterm').length`))
 		eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(first)))
-		p.until(`el.text === 'old output\n' && !part('.old')`)
+		p.until(drawn + ` && !part('.old')`)
 	}
 	v.open.freeze(true)
 	eval[string](p, fmt.Sprintf(`location.hash = %q`, v.key(quiet)))

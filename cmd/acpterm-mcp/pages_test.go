@@ -112,7 +112,8 @@ func TestThePageOfAnotherProgramIsNotShared(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
 	bin, opened := t.TempDir(), filepath.Join(t.TempDir(), "opened")
 	for _, name := range []string{"xdg-open", "open"} {
 		script := "#!/bin/sh\necho \"$1\" > " + opened + "\n"
@@ -130,7 +131,7 @@ func TestOpen(t *testing.T) {
 	require.Contains(t, text, "no server with -view is running")
 	first, second := t.TempDir(), t.TempDir()
 	_, messages := connectTo(t, nil, "-root", first, "-others", "allow", "-view", "127.0.0.1:0")
-	_, later := connectTo(t, nil, "-root", second, "-others", "allow", "-view", "127.0.0.1:0")
+	s, later := connectTo(t, nil, "-root", second, "-others", "allow", "-view", "127.0.0.1:0")
 	for dir, link := range map[string]string{first: linkIn(t, messages), second: linkIn(t, later), "/": linkIn(t, later)} {
 		text, err := open(dir)
 		require.NoError(t, err, text)
@@ -145,4 +146,14 @@ func TestOpen(t *testing.T) {
 	text, err = open("/")
 	require.Error(t, err)
 	require.Contains(t, text, "open the address above in a browser")
+	out, err := program("open", "x").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "open has no arguments")
+	require.NoError(t, s.Close())
+	files, err := filepath.Glob(filepath.Join(state, "acpterm", "pages", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1) // of the server that runs
+	info, err := os.Stat(files[0])
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode()) // an address is a secret
 }

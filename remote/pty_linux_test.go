@@ -40,8 +40,8 @@ func awaitRaw(t *testing.T, terminal *acpterm.Terminal, text string) {
 func TestRemotePTY(t *testing.T) {
 	far := newFarEnd("sh")
 	m, _ := newFarManager(t, far, far)
-	terminal := createOnPTY(t, m, `test -t 0 && test -t 1 && test -t 2 && echo "$TERM $(stty size)"
-		trap 'stty size; seq 3' WINCH; read line || read line; echo "line <$line>"; read line </dev/tty; seq 20000; exit 3`, acpterm.CommandOptions{})
+	terminal := createOnPTY(t, m, `trap 'stty size; seq 3' WINCH
+		test -t 0 && test -t 1 && test -t 2 && echo "$TERM $(stty size)"; read line || read line; echo "line <$line>"; read line </dev/tty; seq 20000; exit 3`, acpterm.CommandOptions{})
 	require.True(t, terminal.HasPTY())
 	awaitRaw(t, terminal, "xterm-256color 30 100\r\n")
 	require.NoError(t, terminal.Resize(120, 40))

@@ -74,7 +74,9 @@ type ProcessInfo = proc.Member
 func (t *Terminal) Processes() ([]ProcessInfo, error) {
 	list, err := t.behind().Members()
 	if err != nil {
-		err = &Error{Op: "processes", Kind: ErrInternal, SessionID: t.SessionID(), TerminalID: t.id, Err: err}
+		e := *runnerError(context.Background(), Command{}, "", err)
+		e.Op, e.SessionID, e.TerminalID = "processes", t.SessionID(), t.id
+		err = &e
 	}
 	return list, err
 }

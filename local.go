@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -171,7 +172,7 @@ var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 type localBackend struct {
 	*proc.Tree
 	*capture.Reader
-	stdin *proc.Input // for Terminal.Write, or nil
+	stdin io.WriteCloser // for Terminal.Write, or nil
 }
 
 func (b localBackend) limits() (limits []EnforcedLimit) {

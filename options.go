@@ -54,7 +54,7 @@ type CommandOptions struct {
 
 	// Stdin, if non-nil, specifies the standard input of a command without a PTY, which otherwise is at end of file. It
 	// can only be passed to Create, so it never applies to a terminal that an agent has requested. It replaces the PTY
-	// of the other levels, and cannot be combined with a Runner.
+	// of the other levels. A Runner must be a StdinRunner.
 	Stdin *StdinOptions
 
 	// Limits restricts the command's resources, which are unlimited by default. Setting Limits replaces the Limits of
@@ -81,8 +81,9 @@ type CommandOptions struct {
 
 	// IdleTimeout is how long a command may be silent and idle before its process tree is terminated: no output, and
 	// less than 1 % of a processor used by the tree. A command that waits for input is idle. The tree ends up to a
-	// quarter of the time late. By default, or if IdleTimeout is negative, there is no maximum. IdleTimeout cannot be
-	// combined with a Runner, is supported on Linux and Windows only, and has no effect while /proc cannot be read.
+	// quarter of the time late. By default, or if IdleTimeout is negative, there is no maximum. It is supported on
+	// Linux and Windows, and has no effect while /proc cannot be read. If a Runner's Process cannot list processes,
+	// Create fails and ends it.
 	IdleTimeout time.Duration
 
 	// OutputByteLimit is the number of bytes of output to keep if a request does not set a limit. The default is 1 MiB.
@@ -206,7 +207,7 @@ type Options struct {
 
 	// Runner, if non-nil, looks up and runs commands somewhere other than the local machine, such as in a container.
 	// The directory, environment and limits in the options still apply, but commands are not recorded in the Journal.
-	// Runner cannot be used with Sandbox, Stdin, Cgroup or KeepDetached, and with PTY only if it is a PTYRunner.
+	// Runner cannot be used with Sandbox, Cgroup or KeepDetached. For PTY and Stdin, see PTYRunner and StdinRunner.
 	Runner Runner
 
 	// Record, if non-nil, is called with every event. It can be used to keep an audit log, for example with package

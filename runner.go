@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
@@ -73,6 +74,17 @@ type PTYProcess interface {
 	Resize(size TerminalSize) error
 }
 
+// A StdinRunner is a Runner that can also feed commands through a pipe. If Options.Runner is not a StdinRunner,
+// CommandOptions.Stdin cannot be used.
+type StdinRunner interface {
+	Runner
+	// StartStdin is Start for a command whose standard input is a pipe. It also returns the end to write to. Its Write
+	// blocks while the pipe is full, at most until the command exits or Close is called. After that, it returns
+	// os.ErrClosed. Its Close does not block. The command then reads end of file after the rest of the input. The
+	// methods may be called concurrently. Close is also called when the command has exited.
+	StartStdin(ctx context.Context, r StartRequest) (Process, io.WriteCloser, error)
+}
+
 // Found is returned by Runner.LookPath.
 type Found struct {
 	// Path is the absolute path of the executable, with all symbolic links resolved.
@@ -107,6 +119,10 @@ type StartRequest struct {
 }
 
 // A Process represents a running command and its tree. It must be safe for concurrent use, and only Wait may block.
+//
+// A Process can also have the method Processes() ([]ProcessInfo, error). It returns what Terminal.Processes does, and
+// is needed for that, for Terminal.Watch and for CommandOptions.IdleTimeout. It may block, but not after Gone is
+// closed. If a process waits for input, all output before that must have been written to StartRequest.Output.
 type Process interface {
 	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and then returns
 	// the exit status. It is called only once, and does not wait for other processes in the tree. If the status
@@ -139,20 +155,25 @@ func (runnerMachine) names() lookup.Names { return lookup.Exact }
 
 func (m runnerMachine) check(level string, o *CommandOptions) error {
 	_, hasPTYs := m.runner.(PTYRunner)
+	_, hasPipes := m.runner.(StdinRunner)
 	switch {
 	case o.Sandbox != nil:
-		return optionError(level+".Sandbox", "cannot be used with Options.Runner")
+		return unsupportedOption(level+".Sandbox", "cannot be used with Options.Runner")
 	case o.PTY != nil && !hasPTYs:
-		return optionError(level+".PTY", "cannot be used with an Options.Runner that is not a PTYRunner")
-	case o.IdleTimeout > 0:
-		return optionError(level+".IdleTimeout", "cannot be used with Options.Runner")
-	case o.Stdin != nil:
-		return optionError(level+".Stdin", "cannot be used with Options.Runner")
+		return unsupportedOption(level+".PTY", "cannot be used with an Options.Runner that is not a PTYRunner")
+	case o.Stdin != nil && !hasPipes:
+		return unsupportedOption(level+".Stdin", "cannot be used with an Options.Runner that is not a StdinRunner")
 	case o.Shell != nil:
 		program := o.Shell.Program
 		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), lookup.IsAbsAnywhere(program))
 	}
 	return nil
+}
+
+func unsupportedOption(field, reason string) error {
+	e := optionError(field, reason)
+	e.Err = errors.ErrUnsupported
+	return e
 }
 
 func (m runnerMachine) base(ctx context.Context) (dir string, env []string, err error) {
@@ -261,8 +282,11 @@ func (m runnerMachine) start(
 		Roots: slices.Clone(allowed.proposal.Roots),
 	}
 	var pty PTYProcess
+	var pipe io.WriteCloser
 	panicked := callHook("Runner's Start", func() {
-		if s.commands.PTY == nil {
+		if s.commands.Stdin != nil {
+			b.process, pipe, err = m.runner.(StdinRunner).StartStdin(ctx, request)
+		} else if s.commands.PTY == nil {
 			b.process, err = m.runner.Start(ctx, request)
 		} else if pty, err = m.runner.(PTYRunner).StartPTY(ctx, request, s.commands.PTY.size()); pty != nil {
 			b.process = pty
@@ -272,6 +296,17 @@ func (m runnerMachine) start(
 		return nil, runnerError(ctx, c, "cannot be started", err)
 	}
 	go func() { b.SetExit(b.awaitExit()) }() // Close does not wait for it
+	if s.commands.IdleTimeout > 0 {
+		if list, err := b.Members(); list == nil && errors.Is(err, errors.ErrUnsupported) {
+			life.End(b, nil) // with SIGKILL immediately
+			b.Stop()
+			b.Close()
+			return nil, unsupportedOption("CommandOptions.IdleTimeout", "the Runner does not list processes")
+		}
+	}
+	if pipe != nil {
+		b.stdin = t.feed(pipe, s.commands.Stdin.Reader, b.OnExit)
+	}
 	if pty != nil {
 		return runnerPTY{b, pty}, nil
 	}
@@ -307,6 +342,7 @@ type runnerBackend struct {
 	proc.ExitStatus
 	process Process
 	output  *output.Writer
+	stdin   io.WriteCloser // for Terminal.Write, or nil
 }
 
 func (b *runnerBackend) awaitExit() (_ proc.Exit, err error) {
@@ -366,6 +402,15 @@ func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int
 	return nil, errors.New("processes of the tree may be running")
 }
 
+func (b *runnerBackend) Members() (list []proc.Member, err error) {
+	lister, ok := b.process.(interface{ Processes() ([]ProcessInfo, error) })
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	panicked := callHook("Process's Processes", func() { list, err = lister.Processes() })
+	return list, cmp.Or(panicked, err)
+}
+
 func (b *runnerBackend) limits() []EnforcedLimit { return slices.Clone(b.process.Limits()) }
 
 func (b *runnerBackend) PID() int { return b.process.PID() }
@@ -383,10 +428,7 @@ type runnerPTY struct {
 	pty PTYProcess
 }
 
-func (b runnerPTY) Write(p []byte) (n int, err error) {
-	panicked := callHook("PTYProcess's Write", func() { n, err = b.pty.Write(p) })
-	return n, cmp.Or(panicked, err)
-}
+func (b runnerPTY) Write(p []byte) (n int, err error) { return b.pty.Write(p) }
 
 func (b runnerPTY) Resize(size proc.Size) (err error) {
 	to := TerminalSize{Columns: int(size.Columns), Rows: int(size.Rows)}

@@ -3,6 +3,7 @@ package acpterm
 // Standard input: the pipe or the reader of StdinOptions, and Terminal.Write, which also types into a PTY.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,9 @@ import (
 // Terminal.Write writes to and Terminal.CloseStdin closes.
 type StdinOptions struct {
 	// Reader, if non-nil, supplies the input instead of Terminal.Write. As in os/exec, the command inherits an
-	// *os.File, which must be open until Create returns. All other readers are copied to the pipe on a separate
-	// goroutine, until Read returns an error. After the command has exited, a Reader that is an io.Closer is closed,
-	// which should cause a blocked Read to return, since Manager.Close waits for it.
+	// *os.File, which must be open until Create returns, unless Options.Runner is set. All other readers are copied to
+	// the pipe on a separate goroutine, until Read returns an error. After the command has exited, a copied Reader that
+	// is an io.Closer is closed, which should cause a blocked Read to return, since Manager.Close waits for it.
 	Reader io.Reader
 }
 
@@ -50,23 +51,29 @@ func (o *StdinOptions) open() (s stdin, err error) {
 }
 
 // begin is called after the start. It returns the pipe for Terminal.Write, or nil.
-func (s stdin) begin(t *Terminal, tree *proc.Tree) *proc.Input {
+func (s stdin) begin(t *Terminal, tree *proc.Tree) io.WriteCloser {
 	if s.pipe == nil {
 		return nil
 	}
 	s.file.Close() // the command has it
-	tree.OnExit(func(proc.Exit, error) {
-		s.pipe.Close()
-		if closer, ok := s.from.(io.Closer); ok {
+	return t.feed(s.pipe, s.from, tree.OnExit)
+}
+
+// feed copies from a reader, if not nil, to the pipe of a command, and closes the pipe at the exit. It returns the pipe
+// for Terminal.Write, or nil.
+func (t *Terminal) feed(pipe io.WriteCloser, from io.Reader, onExit func(func(proc.Exit, error))) io.WriteCloser {
+	onExit(func(proc.Exit, error) {
+		callHook("Runner's Close of the input", func() { pipe.Close() })
+		if closer, ok := from.(io.Closer); ok {
 			t.busy.Go(func() { callHook("Stdin's Close", func() { closer.Close() }) })
 		}
 	})
-	if s.from == nil {
-		return s.pipe
+	if from == nil {
+		return pipe
 	}
 	t.busy.Go(func() {
-		callHook("Stdin's Read", func() { io.Copy(s.pipe, s.from) })
-		s.pipe.Close()
+		callHook("Stdin's Read", func() { io.Copy(pipe, from) })
+		callHook("Runner's Close of the input", func() { pipe.Close() })
 	})
 	return nil
 }
@@ -86,12 +93,21 @@ type noInput struct{}
 
 func (noInput) Write([]byte) (int, error) { return 0, errNoStdin }
 
-// input returns what Write writes to. The command has started.
-func (t *Terminal) input() io.Writer {
-	switch b, _ := t.behind().(localBackend); {
-	case b.stdin != nil:
+// pipe returns the pipe that Write writes to, or nil. The command has started.
+func (t *Terminal) pipe() io.WriteCloser {
+	switch b := t.behind().(type) {
+	case localBackend:
 		return b.stdin
-	case t.HasPTY():
+	case *runnerBackend:
+		return b.stdin
+	}
+	return nil
+}
+
+func (t *Terminal) input() io.Writer {
+	if pipe := t.pipe(); pipe != nil {
+		return pipe
+	} else if t.HasPTY() {
 		return t.pty()
 	}
 	return noInput{}
@@ -107,7 +123,8 @@ func (t *Terminal) input() io.Writer {
 // command has exited or has closed the pipe, or CloseStdin was called, and a system error otherwise.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
-	n, err = t.input().Write(p)
+	panicked := callHook("Runner's Write", func() { n, err = t.input().Write(p) })
+	err = cmp.Or(panicked, err)
 	if n > 0 {
 		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
 	}
@@ -123,10 +140,10 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 // ErrInternal that wraps errors.ErrUnsupported.
 func (t *Terminal) CloseStdin() error {
 	<-t.started.Done()
-	b, _ := t.behind().(localBackend)
 	err := errNoStdin
-	if b.stdin != nil {
-		err = b.stdin.Close()
+	if pipe := t.pipe(); pipe != nil {
+		panicked := callHook("Runner's Close of the input", func() { err = pipe.Close() })
+		err = cmp.Or(panicked, err)
 	}
 	if err == nil || errors.Is(err, os.ErrClosed) {
 		return nil

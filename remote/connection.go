@@ -36,7 +36,7 @@ type connection struct {
 
 	cancelTimeout time.Duration // the constant, except in tests
 	unanswered    chan struct{} // has an element for each admitted call without an answer
-	inputs        chan struct{} // has an element for each Write of a PTY
+	inputs        chan struct{} // has an element for each Write of input
 
 	mu        sync.Mutex
 	cause     error // why the connection was lost; an *acpterm.Error

@@ -266,6 +266,8 @@ func TestLyingHelpersMemory(t *testing.T) {
 	const bound = 64 << 20 // bytes; twice as much as any of these needs
 	hello := `{"hello":{"version":2,"system":"linux","dir":"Lw==","env":[%s]}}`
 	limits := `{"reply":{"id":1,"started":{"limits":[%s]}}}`
+	list := `{"reply":{"id":1,"list":{"processes":[%s]}}}`
+	ports := `{"reply":{"id":1,"list":{"processes":[{"listening":[%s]}]}}}`
 	cause := `{"reply":{"id":1,"error":{"kind":"internal","cause":"%s"}}}`
 	for name, c := range map[string]struct {
 		message string // with a placeholder for many copies
@@ -280,6 +282,9 @@ func TestLyingHelpersMemory(t *testing.T) {
 		"limits in the longest answer":      {limits, `{},`, frame.MaxAnswer},
 		"an error of 16 MiB":                {cause, `\u0000`, frame.MaxRequest},
 		"an error in the longest answer":    {cause, `\u0000`, frame.MaxAnswer},
+		"processes in a frame of 16 MiB":    {list, `{},`, frame.MaxRequest},
+		"processes in the longest answer":   {list, `{},`, frame.MaxAnswer},
+		"ports in the longest answer":       {ports, `"",`, frame.MaxAnswer},
 		"white space in a frame of 16 MiB":  {`%s{}`, ` `, frame.MaxRequest},
 		"white space in the longest answer": {`%s{}`, ` `, frame.MaxAnswer},
 	} {

@@ -66,9 +66,10 @@ func takeRoom(ctx context.Context, room chan<- struct{}, lost <-chan struct{}) e
 	}
 }
 
-// add queues a message. A request that starts, looks up, resolves or has input must have taken room.
+// add queues a message. A request that starts, looks up, resolves, lists or has input must have taken room.
 func (o *outbox) add(request *frame.Request) (err error) {
-	admitted := request.Start != nil || request.Look != nil || request.RealDir != nil || request.Input != nil
+	admitted := request.Start != nil || request.Look != nil || request.RealDir != nil || request.Input != nil ||
+		request.List != nil
 	defer func() {
 		if err != nil && admitted {
 			<-o.room

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"sync"
@@ -37,7 +38,10 @@ type Runner struct {
 	link   *link // the newest one, or nil
 }
 
-var _ acpterm.PTYRunner = (*Runner)(nil)
+var (
+	_ acpterm.PTYRunner   = (*Runner)(nil)
+	_ acpterm.StdinRunner = (*Runner)(nil)
+)
 
 // link is a connection, from before it is made until it is completely gone.
 type link struct {
@@ -239,7 +243,7 @@ const maxPin = 4 << 10
 // processes still running. If the remote side has not sent this confirmation after another ten seconds, Start closes
 // the connection, which terminates everything on the remote side.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
-	p, err := r.start(ctx, request, nil)
+	p, err := r.start(ctx, request, frame.Start{})
 	if err != nil {
 		return nil, err
 	}
@@ -250,14 +254,27 @@ func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpte
 func (r *Runner) StartPTY(
 	ctx context.Context, request acpterm.StartRequest, size acpterm.TerminalSize,
 ) (acpterm.PTYProcess, error) {
-	p, err := r.start(ctx, request, sizeOf(size))
+	p, err := r.start(ctx, request, frame.Start{PTY: sizeOf(size)})
 	if err != nil {
 		return nil, err
 	}
-	return &ptyProcess{process: p, writing: make(chan struct{}, 1)}, nil
+	return &ptyProcess{process: p, input: newInput(p)}, nil
 }
 
-func (r *Runner) start(ctx context.Context, request acpterm.StartRequest, pty *frame.Size) (*process, error) {
+// StartStdin is Start for a command whose standard input is a pipe. If the connection is lost, a Write fails with
+// acpterm.ErrConnectionLost.
+func (r *Runner) StartStdin(
+	ctx context.Context, request acpterm.StartRequest,
+) (acpterm.Process, io.WriteCloser, error) {
+	p, err := r.start(ctx, request, frame.Start{Stdin: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, newInput(p), nil
+}
+
+// start starts a command. with has its kind of input.
+func (r *Runner) start(ctx context.Context, request acpterm.StartRequest, with frame.Start) (*process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {
 		return nil, err
@@ -266,11 +283,10 @@ func (r *Runner) start(ctx context.Context, request acpterm.StartRequest, pty *f
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.start(ctx, request.Output, frame.Start{
-		Command: commandOf(request.Command), Pin: request.Pin, Limits: limits,
-		MarkName: lookup.TerminalVariable, MarkValue: string(request.TerminalID), PTY: pty,
-		Sandbox: sandboxOf(r.options.Sandbox, request.Roots),
-	})
+	with.Command, with.Pin, with.Limits = commandOf(request.Command), request.Pin, limits
+	with.MarkName, with.MarkValue = lookup.TerminalVariable, string(request.TerminalID)
+	with.Sandbox = sandboxOf(r.options.Sandbox, request.Roots)
+	p, err := c.start(ctx, request.Output, with)
 	if err != nil {
 		return nil, forCommand(err, request.Command)
 	}

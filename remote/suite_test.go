@@ -97,6 +97,7 @@ func (f *far) run(t *testing.T) {
 		t.Run("Runner", func(t *testing.T) { f.testRunner(t, dir) })
 	}
 	t.Run("PTY", func(t *testing.T) { testPTY(t, places[0]) })
+	t.Run("Stdin", func(t *testing.T) { testStdin(t, places[0]) })
 	terminaltest.Run(t, places...)
 }
 
@@ -120,6 +121,39 @@ func testPTY(t *testing.T, p terminaltest.Place) {
 	require.Equal(t, "text\ntext\n33 77\n", terminal.Output().Output)
 	require.NoError(t, terminal.Kill(t.Context()))
 	require.Equal(t, "SIGHUP", *terminal.ExitStatus().Signal)
+}
+
+// testStdin talks to a shell through a pipe, and looks at its processes.
+func testStdin(t *testing.T, p terminaltest.Place) {
+	m := p.NewManager(t, nil)
+	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh"}
+	terminal, err := m.Create(t.Context(), request, &acpterm.CommandOptions{Stdin: &acpterm.StdinOptions{}})
+	require.NoError(t, err)
+	_, err = terminal.Write([]byte("x=Grüße; sleep 1000 & echo $x $!\n"))
+	require.NoError(t, err)
+	for a, err := range terminal.Watch(t.Context()) {
+		require.NoError(t, err)
+		if a.State == "input" && terminal.OutputTotal() > 0 {
+			break
+		}
+	}
+	list, err := terminal.Processes()
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	shell, child := list[0], list[1]
+	require.Equal(t, fmt.Sprintf("Grüße %d\n", child.PID), terminal.Output().Output)
+	require.Equal(t, terminal.Info().PID, shell.PID)
+	require.Equal(t, shell.PID, child.Parent)
+	require.Equal(t, "sleep 1000", child.Command)
+	_, err = terminal.Write([]byte("exit 5"))
+	require.NoError(t, err)
+	require.NoError(t, terminal.CloseStdin())
+	status, err := terminal.Wait(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 5, *status.ExitCode)
+	_, err = terminal.Write([]byte("late"))
+	require.ErrorIs(t, err, os.ErrClosed)
+	require.NoError(t, terminal.CloseStdin())
 }
 
 // testRunner tests that the Runner keeps its promises.

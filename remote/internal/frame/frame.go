@@ -16,7 +16,7 @@ import (
 )
 
 // Version is the version of the messages. The two sides must use the same version.
-const Version = 4
+const Version = 5
 
 // The kinds of frames: their first byte.
 const (

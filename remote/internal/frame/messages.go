@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/netip"
+	"time"
 )
 
 // Bytes is a text that may not be UTF-8.
@@ -33,7 +35,8 @@ func Strings(texts []Bytes) []string {
 // Request is a message of a Runner. At most one of the pointers and Read is set. If none is, the request is a ping, and is
 // answered like the others.
 type Request struct {
-	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Resize, Close and Read.
+	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal, Resize, EndInput, Close and
+	// Read.
 	ID uint64 `json:"id,omitempty"`
 
 	RealDir *RealDir `json:"realDir,omitempty"`
@@ -44,6 +47,9 @@ type Request struct {
 	Input   *Input   `json:"input,omitempty"`
 	Resize  *Resize  `json:"resize,omitempty"`
 	Close   *Process `json:"close,omitempty"` // give up a tree; answered by Answer.Closed
+	// EndInput closes the pipe to the process's standard input. A waiting Input is answered with Reply.Over.
+	EndInput *Process `json:"endInput,omitempty"`
+	List     *Process `json:"list,omitempty"` // asks for the running processes of a tree; the answer is Reply.List
 	// Read is the number of bytes of output frames, with their headers, that the Runner has read on this connection. It
 	// has no Reply. The helper sends no more output if too many bytes of it are not read yet.
 	Read uint64 `json:"read,omitempty"`
@@ -72,7 +78,8 @@ type Start struct {
 	// MarkName and MarkValue are the variable that identifies processes outside the session.
 	MarkName  string `json:"markName"`
 	MarkValue string `json:"markValue"`
-	PTY       *Size  `json:"pty,omitempty"` // of the terminal, or nil if the output is a pipe
+	PTY       *Size  `json:"pty,omitempty"`   // of the terminal, or nil if the output is a pipe
+	Stdin     bool   `json:"stdin,omitempty"` // the standard input is a pipe
 	// Sandbox confines the command with bubblewrap, unless it is nil.
 	Sandbox *Sandbox `json:"sandbox,omitempty"`
 }
@@ -96,8 +103,8 @@ type Size struct {
 // MaxInput is the maximum number of bytes in an Input.
 const MaxInput = 64 << 10
 
-// Input is keyboard input for a process on a PTY. The Runner sends the next one after the reply, which has Reply.Taken,
-// and Reply.Over once the command has exited.
+// Input is input for a process whose standard input is a PTY or a pipe. The Runner sends the next one after the reply,
+// which has Reply.Taken, and Reply.Over once the command has exited or the pipe is closed.
 type Input struct {
 	Process uint64 `json:"process"`
 	Bytes   Bytes  `json:"bytes"`
@@ -187,6 +194,31 @@ type Reply struct {
 	Started *Started `json:"started,omitempty"`
 	Taken   int      `json:"taken,omitempty"` // bytes of Input
 	Over    bool     `json:"over,omitempty"`
+	List    *List    `json:"list,omitempty"`
+}
+
+// List has the running processes of a tree, in the order of their PIDs.
+type List struct {
+	Processes []Member `json:"processes,omitempty"`
+	// Missing says what could not be read or has no room, or is empty. Unsupported means that the system does not tell.
+	Missing     string `json:"missing,omitempty"`
+	Unsupported bool   `json:"unsupported,omitempty"`
+}
+
+// MaxCommand is the maximum number of bytes in Member.Command.
+const MaxCommand = 4 << 10
+
+// Member is a process, as in acpterm.ProcessInfo.
+type Member struct {
+	PID        int              `json:"pid"`
+	Parent     int              `json:"parent"`
+	Command    Bytes            `json:"command,omitempty"`
+	CPUTime    time.Duration    `json:"cpu,omitempty"` // in nanoseconds
+	Memory     int64            `json:"memory,omitempty"`
+	Runnable   bool             `json:"runnable,omitempty"`
+	ReadsInput bool             `json:"reads,omitempty"`
+	PollsInput bool             `json:"polls,omitempty"`
+	Listening  []netip.AddrPort `json:"listening,omitempty"`
 }
 
 // Found contains the program and the directory, without symbolic links.

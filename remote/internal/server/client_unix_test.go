@@ -69,6 +69,7 @@ type seen struct {
 	started                     *frame.Started
 	exit                        *frame.Exit
 	exitAt                      int // bytes of output before the exit
+	listedAt                    int // bytes of output before the last list of any process
 	gone, endedOutput, isClosed bool
 }
 
@@ -186,6 +187,11 @@ func (c *client) takeLocked(output *frame.Output, a frame.Answer) {
 		c.replies[a.Reply.ID] = a.Reply
 		if p := c.processes[a.Reply.ID]; p != nil {
 			p.started = a.Reply.Started
+		}
+		for _, p := range c.processes {
+			if a.Reply.List != nil {
+				p.listedAt = len(p.output)
+			}
 		}
 	case a.Exit != nil:
 		p := of(a.Exit.Process)

@@ -162,7 +162,8 @@ func FuzzRequests(f *testing.F) {
 			Limits: []frame.Limit{{Name: "Nice", Value: 1}},
 		}},
 		{Cancel: &frame.Process{Process: 5}}, {Signal: &frame.Signal{Process: 5, Name: "SIGTERM"}},
-		{Close: &frame.Process{Process: 5}},
+		{Close: &frame.Process{Process: 5}}, {EndInput: &frame.Process{Process: 5}},
+		{ID: 6, List: &frame.Process{Process: 5}}, {ID: 7, Input: &frame.Input{Process: 5, Bytes: frame.Bytes("x")}},
 	} {
 		f.Add([]byte(framed(f, r)[5:]), []byte{})
 		f.Add([]byte(framed(f, r)[5:]), []byte(framed(f, r)))

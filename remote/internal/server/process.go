@@ -25,13 +25,15 @@ type process struct {
 	startCtx  context.Context
 	stopStart context.CancelFunc
 
-	tree     *proc.Tree // before started
+	tree     *proc.Tree  // before started
+	stdin    *proc.Input // before started; nil without a pipe
 	pty      bool
 	sink     *sink
 	output   *capture.Reader
 	stopping atomic.Bool // output.Stop was called
 
 	started   latch.Latch // tree is set
+	captured  latch.Latch // output is set
 	cancelled latch.Latch // its events are not needed any more
 	closing   latch.Latch // Request.Close has arrived
 	exited    latch.Latch // exit and exitErr are set
@@ -98,6 +100,7 @@ func (p *process) capture() {
 		begin = capture.StartPTY
 	}
 	p.output = begin(p.tree.Output(), p.sink, &p.server.busy)
+	p.captured.Set()
 	p.exited.OnSet(func() { p.output.Drain(p.reported.Set) })
 }
 

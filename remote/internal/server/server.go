@@ -4,7 +4,7 @@
 // # Slow operations
 //
 // One goroutine reads all input, and waits for nothing else. Another one writes all output. Each request that may take
-// time has its own goroutine, since a file system may not respond, and programs may not read their keyboard input. Each process has three: one copies its output and
+// time has its own goroutine, since a file system may not respond, and programs may not read their input. Each process has three: one copies its output and
 // waits until it is written, so that a slow connection slows the commands; one sends signals to it and waits for its
 // end; one reports its events. So neither a slow connection nor a hanging lookup delays a signal, and the output of one
 // process delays neither answers nor the output of others for long (window.go).
@@ -136,7 +136,7 @@ func (s *server) take(r frame.Request) error {
 	asked := 0
 	for _, is := range []bool{
 		r.RealDir != nil, r.Look != nil, r.Start != nil, r.Cancel != nil, r.Signal != nil, r.Close != nil,
-		r.Input != nil, r.Resize != nil, r.Read != 0,
+		r.Input != nil, r.Resize != nil, r.EndInput != nil, r.List != nil, r.Read != 0,
 	} {
 		if is {
 			asked++
@@ -145,7 +145,7 @@ func (s *server) take(r frame.Request) error {
 	switch {
 	case asked > 1:
 		return errors.New("malformed request: it asks for more than one thing")
-	case r.ID == 0 && (r.RealDir != nil || r.Look != nil || r.Start != nil || r.Input != nil):
+	case r.ID == 0 && (r.RealDir != nil || r.Look != nil || r.Start != nil || r.Input != nil || r.List != nil):
 		return errors.New("malformed request: it takes an answer, and has no number for it")
 	case r.Read != 0:
 		return s.sender.hasRead(r.Read)
@@ -157,6 +157,8 @@ func (s *server) take(r frame.Request) error {
 		return s.start(r.ID, r.Start)
 	case r.Input != nil:
 		return s.answer(r.ID, false, func() (frame.Reply, error) { return s.input(r.Input) })
+	case r.List != nil:
+		return s.answer(r.ID, true, func() (frame.Reply, error) { return s.list(r.List) })
 	case r.Close != nil:
 		if s.closeProcess(r.Close.Process) {
 			break
@@ -174,6 +176,8 @@ func (s *server) take(r frame.Request) error {
 		failed = s.signal(r.Signal)
 	case r.Resize != nil:
 		failed = s.resize(r.Resize)
+	case r.EndInput != nil:
+		failed = s.endInput(r.EndInput)
 	}
 	if r.ID == 0 { // the process may have ended by itself
 		return nil

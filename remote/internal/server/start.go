@@ -46,9 +46,15 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 		}
 		defer closeFiles(spec.Files)
 	}
+	begun, err := p.openInput(r, &spec)
+	if err != nil {
+		return nil, err
+	}
 	tree, err := p.server.supervisor.Start(p.startCtx, spec)
+	isCancelled := p.startCtx.Err() != nil
+	begun(err == nil && !isCancelled)
 	switch {
-	case p.startCtx.Err() != nil:
+	case isCancelled:
 		if err == nil {
 			discard(tree)
 		}

@@ -1,6 +1,6 @@
 package server
 
-// Processes on a PTY.
+// The input of processes: a PTY or a pipe.
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ func ptySize(s *frame.Size) (*proc.Size, error) {
 	return &proc.Size{Columns: s.Columns, Rows: s.Rows}, nil
 }
 
-// onPTY returns a process that has been started on a PTY.
-func (s *server) onPTY(number uint64) (*process, error) {
+// running returns a process that has been started.
+func (s *server) running(number uint64) (*process, error) {
 	p := s.process(number)
 	if p == nil || !p.started.IsSet() {
 		return nil, unknownProcess(number)
@@ -32,16 +32,21 @@ func (s *server) onPTY(number uint64) (*process, error) {
 	return p, nil
 }
 
-// input sends keyboard input to a process. It blocks while the programs do not read, until the command exits.
+// input sends input to a process. It blocks while the programs do not read, until the command exits or the pipe is
+// closed.
 func (s *server) input(r *frame.Input) (frame.Reply, error) {
 	if len(r.Bytes) > frame.MaxInput {
 		return frame.Reply{}, &failure{kind: internal, reason: "there is too much input"}
 	}
-	p, err := s.onPTY(r.Process)
+	p, err := s.running(r.Process)
 	if err != nil {
 		return frame.Reply{}, err
 	}
-	n, err := p.tree.Write(r.Bytes)
+	write := p.tree.Write
+	if p.stdin != nil {
+		write = p.stdin.Write
+	}
+	n, err := write(r.Bytes)
 	if errors.Is(err, os.ErrClosed) {
 		return frame.Reply{Taken: n, Over: true}, nil
 	}
@@ -51,13 +56,44 @@ func (s *server) input(r *frame.Input) (frame.Reply, error) {
 	return frame.Reply{Taken: n}, err
 }
 
+// endInput closes the pipe to a process.
+func (s *server) endInput(r *frame.Process) error {
+	p, err := s.running(r.Process)
+	if err == nil && p.stdin != nil {
+		p.stdin.Close()
+	}
+	return err
+}
+
+// openInput makes the pipe for the standard input of a process, if the request asks for one. The caller calls begun
+// after the start.
+func (p *process) openInput(r *frame.Start, spec *proc.Spec) (begun func(ok bool), err error) {
+	if !r.Stdin {
+		return func(bool) {}, nil
+	}
+	if r.PTY != nil {
+		return nil, &failure{kind: internal, reason: "a command on a PTY has no other input"}
+	}
+	if spec.Stdin, p.stdin, err = proc.InputPipe(); err != nil {
+		return nil, &failure{kind: internal, reason: "the standard input cannot be opened", err: err}
+	}
+	return func(ok bool) {
+		spec.Stdin.Close() // the command has it
+		if !ok {
+			p.stdin.Close()
+			return
+		}
+		p.exited.OnSet(func() { p.stdin.Close() })
+	}, nil
+}
+
 // resize changes the size of a process's PTY.
 func (s *server) resize(r *frame.Resize) error {
 	size, err := ptySize(&r.Size)
 	if err != nil {
 		return err
 	}
-	p, err := s.onPTY(r.Process)
+	p, err := s.running(r.Process)
 	if err != nil {
 		return err
 	}

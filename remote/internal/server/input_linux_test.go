@@ -1,0 +1,44 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// A list that says that a process waits for input follows all output before that, on a slow connection, too.
+func TestListsFollowTheOutput(t *testing.T) {
+	c := serve(t)
+	file := filepath.Join(t.TempDir(), "written")
+	const size = 110_000 // more than a pipe and two frames hold, and less than two pipes
+	start := c.shell(fmt.Sprintf("read x; head -c %d /dev/zero; : >%s; read x", size, file))
+	start.Stdin = true
+	number, p := c.start(start)
+	enter := func() { c.send(frame.Request{Input: &frame.Input{Process: number, Bytes: frame.Bytes("\n")}}) }
+	c.gate.Lock()
+	enter()
+	state := fmt.Sprintf("/proc/%d/stat", p.started.PID)
+	waits := assert.Eventually(t, func() bool {
+		_, err := os.Stat(file)
+		stat, _ := os.ReadFile(state)
+		return err == nil && strings.Contains(string(stat), ") S ")
+	}, time.Minute, time.Millisecond)
+	id := c.send(frame.Request{List: &frame.Process{Process: number}})
+	c.gate.Unlock()
+	require.True(t, waits)
+	list := c.answered(id).List
+	require.Len(t, list.Processes, 1)
+	require.True(t, list.Processes[0].ReadsInput)
+	require.Equal(t, size, c.now(p).listedAt)
+	c.tell(frame.Request{EndInput: &frame.Process{Process: number}})
+	require.EqualValues(t, 1, c.awaitExit(p).Code, "read has failed")
+	c.end(number, p)
+}

@@ -35,13 +35,16 @@ type RunnerGaps struct {
 // TestRunner tests that a Runner keeps the promises of acpterm.Runner and acpterm.Process. Each subtest is about one of
 // them. If gaps is nil, the Runner must keep all of them.
 //
+// PTYs, standard input and lists of processes are optional. They are tested if the Runner is an acpterm.PTYRunner, an
+// acpterm.StdinRunner, or if its Process has the method Processes.
+//
 // Each subtest calls newRunner once. newRunner may return the same Runner each time, and can use t.Cleanup to close it.
 // If it returns nil, the local system is tested in the same way.
 //
 // The commands of the tests are lines of sh, so nothing needs to be installed or copied. The machine must have a POSIX
 // shell and the usual utilities (cat, env, head, mktemp, mkdir, mv, rm, sleep, tr, and ps if there is no /proc) in its
-// PATH. Tests of processes in their own session also need setsid, and are skipped without it. The commands create
-// files in directories made by mktemp -d, and remove them.
+// PATH, and stty for PTYs. Tests of processes in their own session also need setsid, and are skipped without it. The
+// commands create files in directories made by mktemp -d, and remove them.
 func TestRunner(t *testing.T, newRunner func(t testing.TB) acpterm.Runner, gaps *RunnerGaps) {
 	for _, law := range runnerLaws() {
 		t.Run(law.name, func(t *testing.T) { law.check(newRunnerTest(t, newRunner, gaps, time.Minute)) })
@@ -75,6 +78,9 @@ func runnerLaws() []runnerLaw {
 		{"ReplacedFiles", testReplacedFiles},
 		{"Limits", testLimits},
 		{"Process", testProcess},
+		{"PTY", testPTY},
+		{"Stdin", testStdin},
+		{"Processes", testProcesses},
 	}
 }
 

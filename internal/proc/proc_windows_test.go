@@ -3,12 +3,19 @@ package proc
 // These tests make each step of a start on Windows fail in turn, and check a Tree's job, signals and pipe.
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,10 +27,15 @@ import (
 	"github.com/acpterm/acpterm/internal/wintest"
 )
 
-// childVariable makes the test binary a command that only sleeps until it is terminated.
+// childVariable makes the test binary a command that only sleeps until it is terminated. With the value "listen", it
+// also listens, and prints the address.
 const childVariable = "ACPTERM_TEST_SLEEP"
 
 func init() {
+	if os.Getenv(childVariable) == "listen" {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		fmt.Println(l.Addr(), err)
+	}
 	if os.Getenv(childVariable) != "" {
 		time.Sleep(5 * time.Minute)
 		os.Exit(0)
@@ -255,6 +267,43 @@ func TestCloseEndsTheTree(t *testing.T) {
 
 // Package capture relies on this: a deadline interrupts a blocked read without loss of data, reading continues after
 // it, and the output ends when the last writer has closed the pipe.
+// The members are the processes of the job, with the addresses on which they listen, and not those of this process.
+func TestMembers(t *testing.T) {
+	spec := sleeper(t)
+	before, err := net.Listen("tcp", "127.0.0.1:0") // loads what sockets need before the handles are counted
+	require.NoError(t, err)
+	t.Cleanup(func() { before.Close() })
+	child := exec.Command(spec.Path)
+	child.Env = spec.Env
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { child.Process.Kill(); child.Wait() })
+	spec.Env[len(spec.Env)-1] = childVariable + "=listen"
+	tree := start(t, spec)
+	line, err := bufio.NewReader(tree.Output()).ReadString('\n')
+	require.NoError(t, err)
+	address, err := netip.ParseAddrPort(strings.Fields(line)[0])
+	require.NoError(t, err, line)
+	members, err := tree.Members()
+	require.NoError(t, err)
+	require.Len(t, members, 1)
+	m := members[0]
+	require.Equal(t, tree.PID(), m.PID)
+	require.Equal(t, os.Getpid(), m.Parent)
+	require.Contains(t, m.Command, filepath.Base(spec.Path))
+	require.Positive(t, m.Memory)
+	found, err := listeners()
+	require.NoError(t, err)
+	if slices.Contains(found[0], address) { // wine does not tell whose it is
+		require.Empty(t, m.Listening)
+	} else {
+		require.Equal(t, []netip.AddrPort{address}, m.Listening)
+	}
+	requireEnds(t, tree.Tree, syscall.SIGKILL)
+	members, err = tree.Members()
+	require.NoError(t, err)
+	require.Empty(t, members)
+}
+
 func TestOutputPipe(t *testing.T) {
 	r, w, err := OutputPipe()
 	require.NoError(t, err)

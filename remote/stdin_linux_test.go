@@ -5,17 +5,20 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/hosttest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
@@ -143,6 +146,32 @@ s = socket.create_server(("127.0.0.1", 0)); os.write(1, b"x" * 100000 + b"%d" % 
 	list, err = terminal.Processes()
 	require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 	require.Empty(t, list)
+}
+
+// The port of another user's process is not shown, also if the helper is root's.
+func TestRemotePortsOfOtherUsers(t *testing.T) {
+	hosttest.NeedOtherUser(t)
+	far := newFarEnd("sh")
+	m, _ := newFarManager(t, far, far)
+	terminal := create(t, m, "AS='"+hosttest.AsOther+"'; "+hosttest.Listen+" & AS=; "+hosttest.Listen+" & wait")
+	require.Eventually(t, func() bool { return strings.Count(terminal.Output().Output, "\n") == 2 }, time.Minute, time.Millisecond)
+	list, err := terminal.Processes()
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	shown := 0
+	for _, p := range list {
+		info, err := os.Stat(fmt.Sprintf("/proc/%d", p.PID))
+		require.NoError(t, err)
+		if info.Sys().(*syscall.Stat_t).Uid == hosttest.OtherUser {
+			require.Contains(t, p.Command, "perl")
+			require.Empty(t, p.Listening)
+		}
+		for _, address := range p.Listening {
+			shown++
+			require.Contains(t, terminal.Output().Output, fmt.Sprintf("%d %d\n", p.PID, address.Port()))
+		}
+	}
+	require.Equal(t, 1, shown)
 }
 
 func awaitActivity(t *testing.T, terminal *acpterm.Terminal, state string) acpterm.Activity {

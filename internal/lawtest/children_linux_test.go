@@ -11,6 +11,7 @@ func systemChildren() map[string]func(args []string) {
 	linuxtest.Main() // does not return in the first process of a test's PID namespace
 	all := make(map[string]func(args []string))
 	all["busy"] = busyChild
+	all["host-with-anothers-process"] = hostWithAnothersProcess
 	all["survivor-host"] = survivorHost
 	all["untouchable"] = untouchable
 	all["host-of-failures"] = hostOfFailures

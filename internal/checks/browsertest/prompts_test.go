@@ -67,6 +67,9 @@ func testPrompts(t *testing.T, b visitor) {
 		}
 		eval[bool](p, `(`+heading("seq 3")+`.click(), true)`)
 		p.until(`el.text === '$ seq 3\n$ cd /\n$ echo bad; false\nbad\n$ seq 1 2\n1\n2\n$ ' && ` + heading("seq 3, 3 lines") + `?.ariaExpanded === 'false'`)
+		eval[bool](p, catchCopies)
+		eval[bool](p, `el.copy().then(() => true)`)
+		p.until(`copied?.includes('$ seq 3\n1\n2\n3\n$ cd /\n')`) // with what is folded
 		enter("seq 4 5", "5")
 		eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 		p.until(`el.text === '$ seq 3\n$ cd /\n$ echo bad; false\n$ seq 1 2\n$ seq 4 5\n$ '`)

@@ -47,13 +47,14 @@ export class Collector {
       if (this.#waits) last.place = placeIn(text)
       return
     }
-    const place = placeIn(text)
+    const full = this.all.length >= most
+    const place = full && last.end !== line - 1 ? null : placeIn(text)
     if (last && !place && last.end === line - 1) {
       last.end = line // one error of several lines
       return
     }
     this.count++
-    if (this.all.length < most) this.all.push({ line, end: line, text: text.trim().slice(0, maxText), place })
+    if (!full) this.all.push({ line, end: line, text: text.trim().slice(0, maxText), place })
   }
 }
 

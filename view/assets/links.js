@@ -59,7 +59,7 @@ export function underline(xterm, host) {
       y = end
     }
     return found
-  })
+  }, true)
 }
 
 // linksOn returns decorations for the links in the line that begins in row y, one for each row of a link.

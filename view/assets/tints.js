@@ -20,7 +20,7 @@ export function tint(xterm, dark) {
       if (color && row >= first && isPlain(buffer, line)) rows.push({ row, width: xterm.cols, foregroundColor: color })
     }
     return rows
-  })
+  }, true)
 }
 
 function colorOf(text, dark) {

@@ -105,6 +105,7 @@ var cuts = [][2]string{
 	{`if(!bl(e.params[0],this._optionsService.rawOptions.windowOptions))`, `this.setIconName(this._iconNameStack.pop());break}return!0`},
 	{`let r=a=>(this._coreService.triggerDataEvent(`, `:"P0$r")`},
 	{`return e.params[0]>0||(this._is("xterm")||this._is("rxvt-unicode")`, `(b.ESC+"[>83;40003;0c")),!0`},
+	{`if(this._bufferService.buffer.ybase===this._bufferService.buffer.ydisp){let r=`, `triggerDataEvent(n,!0)}}`}, // Alt+click types arrows
 	{`switch(e.params[0]){case 5:this._coreService.triggerDataEvent(`, `case 53:break}return!0`},
 	{`setOrReportIndexedColor(e){let i=[]`, `({type:2,index:o})}return i.length&&this._onColor.fire(i),!0}`},
 	{`if(this._themeService)for(let i of e){let r,n="";switch(i.index)`, `this._themeService.restoreColor(i.index);break}}`},

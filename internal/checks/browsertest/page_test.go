@@ -70,6 +70,7 @@ var inChromium = []struct {
 	{"scrolling up stops following", testFollowing},
 	{"the page is seen in forced colors", testForcedColors},
 	{"axe has no serious finding", testAxe},
+	{"a day of commands leaves nothing in the memory of the page", testDay},
 	{"an address opens after a look at all of it", testLinks},
 	{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
 }

@@ -92,10 +92,17 @@ func TestEntriesAndTheirSessions(t *testing.T) {
 	relayed, unused := f.entry(agentStdio), f.entry(agentHTTP)
 	f.connect(relayed)
 	require.Zero(t, relayed.Sessions()[0].Idle) // its relay runs
-	f.initialize(unused)
+	id := f.initialize(unused)
 	f.idle(unused)
 	about := unused.Sessions()[0]
 	require.False(t, about.Idle.Before(about.Opened))
+	r := f.request(unused, "GET", "") // a stream that stays open
+	r.Header.Set("Mcp-Session-Id", id)
+	r.Header.Set("Accept", "text/event-stream")
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Zero(t, unused.Sessions()[0].Idle)
 }
 
 func TestCloseOfListener(t *testing.T) {

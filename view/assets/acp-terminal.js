@@ -1,9 +1,9 @@
 // <acp-terminal src="/<token>/terminals/<key>"> shows one terminal.
 //
-// The comment of View.ScriptPath, in view.go, describes its attributes, properties, methods and events. Two more are for
-// the pages of the view: the method name(row), and two properties of the next src: first, the text of its first events,
-// and known, its row with the time of that, which is shown until the stream tells more. The default height is 24rem. The
-// user can type while the screen has the focus and row.input is true.
+// The comment of View.ScriptPath, in view.go, describes its attributes, properties, methods and events. Others are for
+// the pages of the view: the method name(row), and two properties of the next src: first, the text of its
+// first events, and known, its row with the time of that, which is shown until the stream tells more. The default height
+// is 24rem. The user can type while the screen has the focus and row.input is true.
 //
 // The user's choice of output for screen readers is kept in localStorage, as acpTerminalReader.
 
@@ -17,6 +17,8 @@ import { Reading } from './reading.js'
 import { Screen } from './screen.js'
 import { addSheets } from './sheets.js'
 import { follow } from './stream.js'
+
+const moment = 500 // milliseconds; screen readers forget what comes sooner after a key
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
@@ -41,6 +43,7 @@ class AcpTerminal extends HTMLElement {
   #later = null // the module later.js, once it is loaded
   #online = false // the connection is open
   #noteEnd = 0 // the timer of a brief note
+  #telling = '' // what screen readers will say
   #named = null // the number of a row, and the name of its session
 
   get following() { return !this.#parts || this.#screen.following }
@@ -147,8 +150,9 @@ class AcpTerminal extends HTMLElement {
       on, stopped: stopped.signal, // until the element is removed
       row: () => this.row, src: () => this.getAttribute('src'), line: () => this.getAttribute('line'), dark: () => this.#dark,
       signal: () => this.#connection?.signal, // of the current connection
-      online: () => this.#online, missed: () => this.#live.missed, written: () => this.#live.written, typing: () => this.#input.typing,
-      say: (...note) => this.#say(...note), load: signal => this.#load(signal), later: () => this.#later,
+      online: () => this.#online, missed: () => this.#live.missed, written: () => this.#live.written,
+      typing: () => this.#input.typing,
+      say: (...note) => this.#say(...note), tell: text => this.#tell(text), load: signal => this.#load(signal), later: () => this.#later,
       connect: () => this.#connect(),
       reload: () => { // reads the output again
         this.#connect(true)
@@ -211,6 +215,7 @@ class AcpTerminal extends HTMLElement {
     this.row = null
     this.#online = false
     this.#say('')
+    this.#telling = ''
     for (const part of [this.#header, this.#screen, this.#live, this.#input, this.#find]) part.clear()
     delete this.dataset.state
   }
@@ -323,8 +328,22 @@ class AcpTerminal extends HTMLElement {
     const { note } = this.#parts
     clearTimeout(this.#noteEnd)
     note.classList.toggle('brief', brief)
-    if (note.textContent !== text) note.textContent = text
+    if (note.textContent !== text) {
+      note.textContent = text
+      this.#tell(text)
+    }
     if (brief) this.#noteEnd = setTimeout(() => { note.textContent = '' }, 5000)
+  }
+
+  // tell has screen readers say a text, together with others of this moment. They say only what is new in an element that
+  // was there before.
+  #tell(text) {
+    const more = !!this.#telling
+    if (text) this.#telling += more ? `. ${text}` : text
+    if (text && !more) setTimeout(() => {
+      if (this.#telling && this.#parts) this.#parts.said.textContent = this.#telling
+      this.#telling = ''
+    }, moment)
   }
 }
 

@@ -10,6 +10,7 @@ export class Errors {
   #lost // some output was not seen
   #active = -1
   #drawn = 0 // errors in the list
+  #told = 0 // errors whose number screen readers have said
 
   // constructor takes the number of lines before the next text, the begin of the unfinished one, and whether some are
   // missing.
@@ -52,6 +53,7 @@ export class Errors {
     if (this.#lost || this.#host.row()?.dropped) return this.#read(signal)
     this.#collector.finish()
     this.#changed()
+    this.#tellCount()
   }
 
   // restart forgets the output, and clear also closes the list.
@@ -65,6 +67,7 @@ export class Errors {
 
   clear() {
     this.restart()
+    this.#told = 0
     this.#parts.errors.hidden = true
     this.#parts.firstError.setAttribute('aria-expanded', 'false')
   }
@@ -96,12 +99,19 @@ export class Errors {
       this.#collector.add(text)
       this.#collector.finish()
       this.#changed()
+      this.#tellCount()
     } catch { /* no connection: what is known stays */ }
   }
 
   #changed() {
     if (!this.#parts.errors.hidden) this.#draw()
     this.#host.showErrors()
+  }
+
+  // tellCount has screen readers say how many errors an ended command had.
+  #tellCount() {
+    if (this.#told !== this.count && !this.#parts.firstError.hidden) this.#host.tell(this.text)
+    this.#told = this.count
   }
 
   // draw adds the errors that are not in the list yet.
@@ -134,6 +144,8 @@ export class Errors {
     this.#active = at
     this.#mark()
     this.#host.reads()
+    const reads = this.#parts.reader.getAttribute('aria-pressed') === 'true' // the line, which gets the focus
+    this.#host.tell(`Error ${at + 1} of ${this.count}${reads ? '' : `: ${error.text}`}`)
     this.#host.pick(error.line)
   }
 }

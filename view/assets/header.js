@@ -1,5 +1,5 @@
 // The header of a terminal: the state of its command, what is known about it, and Stop.
-import { bytes, clock, commandOf, duration, element, kindOf, outcome, ownerBadge, runner, tone } from './text.js'
+import { bytes, clock, commandOf, duration, element, kindOf, lineOf, outcome, ownerBadge, runner, tone } from './text.js'
 
 const noOutput = 'No output.'
 
@@ -8,6 +8,7 @@ export class Header {
   #host
   #clockOffset = 0 // the server's clock minus the browser's
   #problem = '' // why the last request had no effect
+  #told = '' // the state that screen readers have said
 
   constructor(parts, host) {
     this.#parts = parts
@@ -44,7 +45,7 @@ export class Header {
   clear() {
     const p = this.#parts
     if (p.box.getRootNode().activeElement === p.stop) p.copy.focus()
-    this.#problem = ''
+    this.#problem = this.#told = ''
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.more.hidden = p.copyCommand.hidden = p.firstError.hidden = p.whole.hidden = p.download.hidden = true
@@ -73,6 +74,8 @@ export class Header {
     p.message.classList.toggle('waiting', waits)
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
+    const told = `${stateText(row)}: ${lineOf(row)}${unused ? `. ${notRun(row)}` : ''}`
+    if (told !== this.#told) this.#host.tell(this.#told = told)
     p.whole.hidden = p.download.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
     this.showErrors()
     p.toEnd.textContent = row.ended ? '↓ End' : '↓ Follow'
@@ -136,7 +139,9 @@ export class Header {
   #showProblem() {
     const reason = this.#host.row()?.stopError
     const text = reason ? `Not stopped: ${reason}` : this.#problem
-    if (this.#parts.problem.textContent !== text) this.#parts.problem.textContent = text
+    if (this.#parts.problem.textContent === text) return
+    this.#parts.problem.textContent = text
+    this.#host.tell(text)
   }
 
   showNumbers() {

@@ -2,7 +2,7 @@
 import { fontSize, sizeOf } from './fit.js'
 import { isForCommand, isToggle, listen } from './typing.js'
 
-const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds. For screen readers, press Screen reader.'
+const readOnlyLabel = 'Output, for reading only. Control F finds. For screen readers, press Screen reader.'
 const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
 
 export class Input {

@@ -9,27 +9,27 @@ export function build(root, onMenu) {
   const choice = (sign, name, key) => button('', {
     class: 'choice', 'data-sign': sign, 'aria-pressed': 'false', 'aria-label': name, title: `${name} (Alt+${key})`,
   })
-  p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
+  p.state = element('span', { class: 'state' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.more = button('', { class: 'more', hidden: true })
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
   p.owner = element('span', { class: 'owner' })
-  p.note = element('p', { class: 'note', role: 'status' })
-  p.problem = element('p', { class: 'note problem', role: 'alert' })
-  p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
+  p.note = element('p', { class: 'note' })
+  p.problem = element('p', { class: 'note problem' })
+  p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'true', hidden: true, title: 'Wrap long lines to the width of the window' })
   p.full = button('', { class: 'full', 'aria-label': 'Full screen', 'aria-pressed': 'false', title: 'Full screen', hidden: !document.fullscreenEnabled })
-  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first line that tells of an error (F8: the next, Shift+F8: the previous)' })
+  p.firstError = button('First error', { class: 'first-error', hidden: true, title: 'Show the first error (F8: next, Shift+F8: previous)' })
   p.copy = button('More', { class: 'copy' })
   p.copyOutput = button('Copy output', { class: 'copy-output' })
   p.copyCommand = button('Copy command', { class: 'copy-command' })
   p.copyLink = button('Copy link to this terminal', { class: 'copy-link' })
   p.foldAll = button('Fold groups', { class: 'fold-all' })
   p.times = button('Show timestamps', { class: 'show-times', 'aria-checked': 'false' })
-  p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
-  p.background = button('Move to background', { class: 'to-background', title: 'Let the agent go on while the command runs' })
-  p.download = element('a', { class: 'whole download', textContent: 'Download', download: '', title: 'The whole output as it was written' })
+  p.whole = element('a', { class: 'whole', textContent: 'Open as text', target: '_blank', rel: 'noopener' })
+  p.background = button('Move to background', { class: 'to-background' })
+  p.download = element('a', { class: 'whole download', textContent: 'Download', download: '' })
   p.since = button('Show time since the start', { class: 'show-since', 'aria-checked': 'false' })
   // These buttons are in the menu of a narrow pane.
   p.narrow = [[p.findButton, 'Find'], [p.wrap, 'Wrap lines'], [p.full, 'Full screen']].map(([same, text]) => {
@@ -39,8 +39,8 @@ export function build(root, onMenu) {
   })
   p.menu = menuOf(p.copy, [...p.narrow.map(([item]) => item), p.copyOutput, p.copyCommand, p.copyLink, p.whole, p.download, p.foldAll, p.times, p.since, p.background], onMenu)
   p.cutText = element('span')
-  p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
-  p.later = button('Later', { class: 'later', title: 'Show the output after this' })
+  p.earlier = button('Earlier', { class: 'earlier' })
+  p.later = button('Later', { class: 'later' })
   p.cut = element('p', { class: 'cut', hidden: true }, p.cutText, p.earlier, p.later)
   p.stop = button('Stop', { class: 'stop', hidden: true })
   p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
@@ -53,7 +53,7 @@ export function build(root, onMenu) {
   p.findClose = button('✕', { 'aria-label': 'Close' })
   p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
     element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
-  p.errorsCount = element('span', { class: 'count', role: 'status' })
+  p.errorsCount = element('span', { class: 'count' })
   p.errorsPrevious = button('↑', { 'aria-label': 'Previous error', title: 'Previous error (Shift+F8)' })
   p.errorsNext = button('↓', { 'aria-label': 'Next error', title: 'Next error (F8)' })
   p.errorsClose = button('✕', { 'aria-label': 'Close the errors' })
@@ -70,6 +70,7 @@ export function build(root, onMenu) {
   p.loading = element('p', { class: 'loading', role: 'status' })
   p.toEnd = button('↓ Follow', { class: 'to-end off' })
   p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
+  p.said = element('div', { class: 'news said', role: 'log' })
   p.about = element('div', { class: 'about' }, p.numbers, p.toEnd)
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
@@ -78,7 +79,7 @@ export function build(root, onMenu) {
       p.about, p.cut, p.note, p.problem),
     p.findBar, p.errors,
     element('div', { class: 'body' }, p.gutter, p.screen, p.message, p.loading),
-    p.typing)
+    p.typing, p.said)
   root.replaceChildren(p.box)
   return p
 }

@@ -110,6 +110,7 @@ var inEach = []struct {
 	{"arrow keys go from heading to heading", testHeadingKeys, false},
 	{"a folded heading keeps the focus", testFoldedHeadingKeepsFocus, false},
 	{"screen readers find all lines and headings, and read new output out", testTranscript, false},
+	{"screen readers say states, ends and errors", testSaid, false},
 	{"the text for screen readers is that of the screen", testLongTranscript, false},
 	{"the text for screen readers scrolls the screen, and nothing else", testLowTranscript, false},
 	{"find gives the focus back", testFindByKeyboard, false},

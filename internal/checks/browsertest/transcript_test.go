@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 )
 
@@ -177,4 +178,40 @@ func testLongTranscript(t *testing.T, b visitor) {
 	p.until(`part('.later').hidden || (part('.later').click(), false)`)
 	p.until(`['TEXTAREA', 'DIV'].includes(el.shadowRoot.activeElement?.tagName) && ` + transcript + `.endsWith('done\nend')`)
 	p.requireQuiet()
+}
+
+// Screen readers say a chosen command, its state and why, its end, its errors, and that it waits, once each. They say what
+// is new in an element that was there before.
+func testSaid(t *testing.T, b visitor) {
+	texts := make(chan string)
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: denyRemovals, Runner: acptermtest.Commands{
+		"make": acptermtest.Print("a.go:3:7: undefined: x\nb.go:9:1: undefined: y\n", 2), "ci": steps(texts), "rm": acptermtest.Block,
+	}})
+	v := serve(t, m, nil)
+	p := b.visit(t, v.url)
+	failed := v.create(t, "make")
+	<-failed.Done()
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	const said = `heard.join('. ')`
+	v.create(t, "ci")
+	p.until(`document.querySelectorAll('nav li').length === 3 && visible(el) && part('.said').role === 'log'`)
+	eval[bool](p, `(window.heard = [], new MutationObserver(() => heard.push(part('.said').textContent)).observe(part('.said'), { childList: true }), true)`)
+	choose := func(command, want string) {
+		t.Helper()
+		eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(a => a.querySelector('.command').textContent === %q).click(), heard.length = 0, true)`, command))
+		p.until(fmt.Sprintf(`%s === %q`, said, want))
+	}
+	choose("rm", "denied: rm. This command was denied and did not run.\nFiles are removed by people only.\nRule: no-removals")
+	choose("make", "exit code 2: make. 2 errors")
+	f8(p, false)
+	p.until(said + `.endsWith('2 errors. Error 1 of 2: a.go:3:7: undefined: x')`)
+	choose("ci", "running: ci")
+	p.until(`el.row?.bytes === 0 && el.following`)
+	close(texts)
+	p.until(said + ` === 'running: ci. done: ci'`)
+	v.open.refuse(true)
+	v.open.drop()
+	p.until(`document.getElementById('connection').textContent.includes('lost')`)
+	v.open.refuse(false)
 }

@@ -92,7 +92,7 @@ func nextStep(err error) string {
 	case e != nil && e.Field == "CommandOptions.PTY":
 		return "Run it without pty, which there is not where commands run."
 	case e != nil && e.Field == "CommandOptions.Stdin":
-		return "Run it without stdin, which there is not on another machine, or with pty."
+		return "Run it without stdin, which there is not where commands run, or with pty."
 	case errors.Is(err, acpterm.ErrInvalidParams):
 		return "Correct the arguments, and try again."
 	case errors.Is(err, acpterm.ErrSurvivors):

@@ -279,7 +279,7 @@ func TestCommandsOnAnotherSide(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(home, "app"), 0o777))
 	t.Setenv("HOME", home)
 	there := append(onAnotherSide(t), "-root", "~/app")
-	s, messages := connectTo(t, nil, append(there, "-allow", "pwd", "-allow", "tty", "-pty", "allow")...)
+	s, messages := connectTo(t, nil, append(there, "-allow", "pwd", "-allow", "tty", "-allow", "cat", "-pty", "allow")...)
 	text, ok := runLine(t, s, "pwd")
 	require.True(t, ok, text)
 	require.Contains(t, text, "/app\n")
@@ -289,8 +289,12 @@ func TestCommandsOnAnotherSide(t *testing.T) {
 	text, ok = call(t, s, "run", object{"command": "tty; echo $PAGER", "pty": true})
 	require.True(t, ok, text)
 	require.Regexp(t, `]\n/dev/\S+\ncat\n$`, text)
-	text, _ = call(t, s, "run", object{"command": "pwd", "stdin": true})
-	require.Contains(t, text, "Run it without stdin")
+	text, ok = call(t, s, "run", object{"command": "cat", "stdin": true, "wait_ms": 0})
+	require.True(t, ok, text)
+	id := regexp.MustCompile(`\w+`).FindString(text)
+	text, ok = call(t, s, "write", object{"id": id, "text": "typed\n", "close": true})
+	require.True(t, ok, text)
+	require.Contains(t, text, "typed\n")
 }
 
 // A command that waits is ended, and one that works in silence is not.
@@ -298,11 +302,13 @@ func TestIdleTimeout(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no IdleTimeout on this system")
 	}
-	s, _ := connectTo(t, nil, "-root", t.TempDir(), "-others", "allow", "-idle-timeout", "1s")
-	text, ok := runLine(t, s, "timeout 3 yes >/dev/null; echo worked; sleep 1000")
-	require.True(t, ok)
-	require.Contains(t, text, "ended by SIGTERM, because it was silent and idle for too long")
-	require.Contains(t, text, "worked")
+	for _, where := range [][]string{{"-root", t.TempDir()}, onAnotherSide(t)} {
+		s, _ := connectTo(t, nil, append(where, "-others", "allow", "-idle-timeout", "1s")...)
+		text, ok := runLine(t, s, "timeout 3 yes >/dev/null; echo worked; sleep 1000")
+		require.True(t, ok)
+		require.Contains(t, text, "ended by SIGTERM, because it was silent and idle for too long")
+		require.Contains(t, text, "worked")
+	}
 }
 
 // onAnotherSide returns flags for commands on another side, which is a shell on this machine.
@@ -458,35 +464,34 @@ func TestTheNextStartEndsWhatWasLeftBehind(t *testing.T) {
 
 func TestWrongCommandLine(t *testing.T) {
 	for want, arguments := range map[string][]string{
-		"there is no argument \"x\"":        {"x"},
-		"flag provided but not defined":     {"-x"},
-		"there is no program \"no-such\"":   {"-allow", "no-such ..."},
-		"-network, -writable and -hidden":   {"-network"},
-		"is not a directory":                {"-root", "/no/such"},
-		"-helpers needs -runner":            {"-helpers", "/"},
-		"-timeout must not be negative":     {"-timeout", "-1s"},
-		"-idle-timeout must not be negativ": {"-idle-timeout", "-1s"},
-		"-keep must be between 0 and 16777": {"-keep", "-1"},
-		"-keep must be between 0 and 1677":  {"-keep", "16777217"},
-		"-text must not be negative":        {"-text", "-1"},
-		"positive number of MiB":            {"-memory", "1G"},
-		"no such file":                      {"-rules", "/no/such"},
-		"\"maybe\"":                         {"-others", "maybe"},
-		`unknown field "defaults"`:          {"-rules", ruleFile(t, `{"defaults":"deny"}`)},
-		`unknown field "programs"`:          {"-rules", ruleFile(t, `{"rules":[{"name":"x","programs":"go"}]}`)},
-		`"perhaps" is no verdict`:           {"-rules", ruleFile(t, `{"default":"perhaps"}`)},
-		`the rule name "default"`:           {"-rules", ruleFile(t, `{"rules":[{"name":"default","program":"go"}]}`)},
-		`"never" is no verdict`:             {"-rules", ruleFile(t, `{"shellLines":"never"}`)},
-		"the rule is empty":                 {"-deny", " "},
-		"the name is empty":                 {"-variable", "=x"},
-		"is none of bash":                   {"-shell", "sesame"},
-		"-login-env, -journal, -redirect a": {"-login-env", "-runner", "sh"},
-		"-redirect and -idle-timeout canno": {"-redirect", "-runner", "sh"},
-		"-idle-timeout cannot be used with": {"-idle-timeout", "1s", "-runner", "sh"},
-		`"sometimes" is no verdict`:         {"-pty", "sometimes"},
-		"-view: :0 is not an address of":    {"-view", ":0"},
-		"-view: 0.0.0.0:0 is not an addres": {"-view", "0.0.0.0:0"},
-		"-view: address x: missing port":    {"-view", "x"},
+		"there is no argument \"x\"":         {"x"},
+		"flag provided but not defined":      {"-x"},
+		"there is no program \"no-such\"":    {"-allow", "no-such ..."},
+		"-network, -writable and -hidden":    {"-network"},
+		"is not a directory":                 {"-root", "/no/such"},
+		"-helpers needs -runner":             {"-helpers", "/"},
+		"-timeout must not be negative":      {"-timeout", "-1s"},
+		"-idle-timeout must not be negativ":  {"-idle-timeout", "-1s"},
+		"-keep must be between 0 and 16777":  {"-keep", "-1"},
+		"-keep must be between 0 and 1677":   {"-keep", "16777217"},
+		"-text must not be negative":         {"-text", "-1"},
+		"positive number of MiB":             {"-memory", "1G"},
+		"no such file":                       {"-rules", "/no/such"},
+		"\"maybe\"":                          {"-others", "maybe"},
+		`unknown field "defaults"`:           {"-rules", ruleFile(t, `{"defaults":"deny"}`)},
+		`unknown field "programs"`:           {"-rules", ruleFile(t, `{"rules":[{"name":"x","programs":"go"}]}`)},
+		`"perhaps" is no verdict`:            {"-rules", ruleFile(t, `{"default":"perhaps"}`)},
+		`the rule name "default"`:            {"-rules", ruleFile(t, `{"rules":[{"name":"default","program":"go"}]}`)},
+		`"never" is no verdict`:              {"-rules", ruleFile(t, `{"shellLines":"never"}`)},
+		"the rule is empty":                  {"-deny", " "},
+		"the name is empty":                  {"-variable", "=x"},
+		"is none of bash":                    {"-shell", "sesame"},
+		"-login-env, -journal and -redirect": {"-login-env", "-runner", "sh"},
+		"-journal and -redirect cannot be ":  {"-redirect", "-runner", "sh"},
+		`"sometimes" is no verdict`:          {"-pty", "sometimes"},
+		"-view: :0 is not an address of":     {"-view", ":0"},
+		"-view: 0.0.0.0:0 is not an addres":  {"-view", "0.0.0.0:0"},
+		"-view: address x: missing port":     {"-view", "x"},
 	} {
 		var exit *exec.ExitError
 		text, err := program(arguments...).CombinedOutput()

@@ -180,8 +180,8 @@ func (opts *options) check() (err error) {
 	switch {
 	case !opts.sandbox && (opts.network || opts.writable != nil || opts.hidden != nil):
 		return errors.New("-network, -writable and -hidden need -sandbox")
-	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect || opts.idle > 0):
-		return errors.New("-login-env, -journal, -redirect and -idle-timeout cannot be used with -runner")
+	case far && (opts.loginEnv || opts.hasJournal() || opts.rules.redirect):
+		return errors.New("-login-env, -journal and -redirect cannot be used with -runner")
 	case opts.helpers != "" && !far:
 		return errors.New("-helpers needs -runner")
 	}

@@ -200,7 +200,6 @@ func TestFlagsThatCannotBeHad(t *testing.T) {
 		{2, []string{"-root", filepath.Join(dir, "missing")}, "is not a directory"},
 		{2, []string{"-timeout", "-1s"}, "must not be negative"},
 		{2, []string{"-idle-timeout", "-1s"}, "-idle-timeout: must not be negative"},
-		{2, []string{"-idle-timeout", "1s", "-runner", "sh"}, "-idle-timeout: cannot be used with -runner"},
 		{2, []string{"-network"}, "-network"},
 		{2, []string{"-allow", "go", "-variable", "=1"}, "the name is empty"},
 		{2, []string{"-allow", "go ... x"}, `"..." must be the last`},

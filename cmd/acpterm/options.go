@@ -161,8 +161,6 @@ func (opts *options) check(allowed *allowances) error {
 		return errors.New("-timeout: must not be negative")
 	case opts.idle < 0:
 		return errors.New("-idle-timeout: must not be negative")
-	case opts.idle > 0 && opts.runner != nil:
-		return errors.New("-idle-timeout: cannot be used with -runner")
 	case opts.network && !opts.sandbox:
 		return errors.New("-network: needs -sandbox; without it, commands have the network")
 	case opts.helpers != "" && opts.runner == nil:

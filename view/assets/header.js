@@ -159,11 +159,11 @@ export class Header {
       if (row.pty && missed) numbers.push(`${bytes(missed)} not shown`)
       if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
     }
+    if (row.activity === 'input') numbers.push('waits for input')
+    if (row.activity === 'idle') numbers.push('idle')
     // Its width does not depend on the size, which otherwise could change the height of the header, and that the size.
     // At the end, the padding is not seen.
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`.padEnd(9, '\u2007'))
-    if (row.activity === 'input') numbers.push('waits for input')
-    if (row.activity === 'idle') numbers.push('idle')
     const texts = [...numbers, ...row.listening ? row.listening.split(' ') : []]
     const shown = this.#parts.numbers
     while (shown.childElementCount > texts.length) shown.lastChild.remove()

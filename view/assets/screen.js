@@ -165,7 +165,7 @@ export class Screen {
       },
       move: to => this.numbers?.rows.move(to),
     })
-    if (xterm === this.xterm) this.#reflow = reflow
+    if (!this.xterm || xterm === this.xterm) this.#reflow = reflow // of the screen that is shown
   }
 
   // open makes a new xterm.js for each src, because the old one may have queued output.

@@ -64,6 +64,8 @@ func testErrors(t *testing.T, b visitor) {
 	p.until(marked + ` === 'a.ts(7,1): error TS2322: two'`)
 	clickByScript(p, ".errors li:first-child button")
 	p.until(marked + ` === 'main.c:3:5: error: one' && location.hash === '#L2'`)
+	p.resize(390, 844)
+	p.until(`part('.errors .count').getBoundingClientRect().bottom <= part('.errors ol').getBoundingClientRect().top`)
 	eval[bool](p, `(part('.errors li button').focus(), true)`)
 	eval[bool](p, pressed("Escape"))
 	p.until(`!visible(part('.errors')) && el.shadowRoot.activeElement === part('.first-error')`)

@@ -18,28 +18,58 @@ const drawn = `[...part('.xterm-rows').children].map(row => row.textContent.repl
 func testWords(t *testing.T, b visitor) {
 	line := strings.TrimSpace(strings.Repeat("the minification of an internationalization  of words ", 8))
 	address := "https://example.com/" + strings.Repeat("a/long/path/", 12) + "end"
+	want := line + "\n" + address + " \n" + strings.Repeat("x", 200) + "\nlast"
 	texts := make(chan string, 9)
-	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "again": acptermtest.Print(want, 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "make")))
 	p.resize(390, 844)
 	for i := 0; i < len(line); i += 100 { // words are split between messages
 		texts <- line[i:min(i+100, len(line))]
 	}
 	texts <- "\n\x1b[31m" + address + "\x1b[0m \n" + strings.Repeat("x", 200) + "\nlast"
-	want := line + "\n" + address + " \n" + strings.Repeat("x", 200) + "\nlast"
-	for _, width := range []int64{390, 320, 1000, 500} {
-		p.resize(width, 844)
-		p.until(fmt.Sprintf(`Math.abs(innerWidth - %d) < 200 && el.text === %q`, width, want))
-		p.until(fmt.Sprintf(`(rows => {
-			const end = rows.findIndex(row => row.trim().startsWith('https:'))
-			return end > 1 && rows.slice(0, end).map(row => row.trim()).join(' ').replaceAll('  ', ' ') === %q
-				&& rows.slice(1, end).every(row => /^  \S/.test(row)) && rows.at(-1) === 'last'
-		})(%s)`, strings.ReplaceAll(line, "  ", " "), drawn))
-		p.until(`part('.address') && el.shadowRoot.querySelectorAll('.address').length === ` + fmt.Sprintf(`%s.filter(row => /^(https:|  \S*\/)/.test(row)).length`, drawn))
+	wraps := func() {
+		t.Helper()
+		for _, width := range []int64{390, 320, 1000, 500} {
+			p.resize(width, 844)
+			p.until(fmt.Sprintf(`Math.abs(innerWidth - %d) < 200 && el.text === %q`, width, want))
+			p.until(fmt.Sprintf(`(rows => {
+				const end = rows.findIndex(row => row.trim().startsWith('https:'))
+				return end > 1 && rows.slice(0, end).map(row => row.trim()).join(' ').replaceAll('  ', ' ') === %q
+					&& rows.slice(1, end).every(row => /^  \S/.test(row)) && rows.at(-1) === 'last'
+			})(%s)`, strings.ReplaceAll(line, "  ", " "), drawn))
+			p.until(`part('.address') && el.shadowRoot.querySelectorAll('.address').length === ` + fmt.Sprintf(`%s.filter(row => /^(https:|  \S*\/)/.test(row)).length`, drawn))
+		}
 	}
+	wraps()
 	eval[bool](p, `(el.openFind(), part('.find input').value = 'path/end', el.find('path/end'))`)
 	p.until(`part('.count').textContent === '1 of 1' && part('.match.active')`)
-	require.Equal(t, "solid", eval[string](p, `getComputedStyle(part('.address')).borderBottomStyle`))
+	close(texts)
+	p.until(`el.row?.ended`)
+	another := v.create(t, "again")
+	eval[bool](p, fmt.Sprintf(`(el.setAttribute('src', %q), true)`, v.view.TerminalPath(another.SessionID(), another.ID())))
+	p.until(`part('.command').textContent === 'again' && el.row.ended`)
+	wraps() // also on the page's next screen
+	p.requireQuiet()
+}
+
+// underlined lists the texts that have a line below them.
+const underlined = `[...el.shadowRoot.querySelectorAll('.address')].filter(line => visible(line) && getComputedStyle(line).borderBottomStyle === 'solid').map(line => {
+	const { left, right, bottom } = line.getBoundingClientRect()
+	const row = [...part('.xterm-rows').children].find(row => Math.abs(row.getBoundingClientRect().bottom - bottom) < 3)
+	const { x, width } = row?.firstChild.getBoundingClientRect() ?? {}, cell = width / row?.firstChild.textContent.length
+	return row?.textContent.slice(Math.round((left - x) / cell), Math.round((right - x) / cell))
+}).join(' ')`
+
+// Addresses are underlined without a pointer over them, also on a phone, and if they arrive in pieces.
+func testUnderlined(t *testing.T, b visitor) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.resize(390, 844)
+	texts <- "see http://a.example/b?c=1, or example.com\nand https"
+	p.until(underlined + ` === 'http://a.example/b?c=1'`)
+	texts <- "://d.example/e\n"
+	p.until(underlined + ` === 'http://a.example/b?c=1 https://d.example/e'`)
 	close(texts)
 	p.until(`el.row?.ended`)
 	p.requireQuiet()

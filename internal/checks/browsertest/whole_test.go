@@ -23,14 +23,15 @@ const catchCopies = `(window.copied = null,
 // top is the text of the first line on the screen.
 const top = `part('.xterm-rows').firstChild.textContent.trimEnd()`
 
-// selectedLine returns the text of the line with the active match of "1999" once it is drawn, or "" if it is not drawn.
+// selectedLine returns the text of the line with the active match of "1999" once another one than before is drawn, or ""
+// if none is drawn.
 const selectedLine = `(async () => {
-	for (let frame = 0; frame < 300; frame++) {
+	for (let frame = 0; frame < 3000; frame++) {
 		await new Promise(requestAnimationFrame)
 		const top = part('.match.active')?.getBoundingClientRect().top
 		const rows = [...part('.xterm-rows').children]
 		const text = rows.find(row => Math.abs(row.getBoundingClientRect().top - top) < 3)?.textContent ?? ''
-		if (frame >= 3 && text.includes('1999')) return text
+		if (frame >= 3 && text.includes('1999') && text !== window.selected) return window.selected = text
 	}
 	return ''
 })()`

@@ -1,6 +1,6 @@
 package view
 
-// A terminal's retained output as a page of plain text.
+// A terminal's retained output as a page of plain text, and as a file.
 
 import (
 	"cmp"
@@ -15,16 +15,43 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
-// asWritten and asValid are the texts of a chunk: for the user, and for the page, which has to show the same characters as
-// from the stream. A browser would decode invalid bytes differently.
-func asWritten(c acpterm.Chunk) string { return c.Raw }
-func asValid(c acpterm.Chunk) string   { return c.Text }
+// textForm makes text of output without a PTY.
+type textForm interface {
+	of(c acpterm.Chunk) string
+	// rest returns what of has held back, at the end or before a gap.
+	rest() string
+}
 
-// serveText returns a handler that sends the output so far, and ends. For a terminal with a PTY, it sends the same text
-// that an agent reads. The charset tells a browser how to show the output; it shows U+FFFD for other bytes.
-func (v *View) serveText(textOf func(acpterm.Chunk) string) http.HandlerFunc {
+// asShown is the text that a terminal shows, for the user.
+type asShown struct{ display.Renderer }
+
+func (a *asShown) of(c acpterm.Chunk) string { return joinLines(a.Write(c.Raw)) }
+func (a *asShown) rest() string              { return joinLines(a.Finish()) }
+
+func joinLines(lines []display.Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.Text)
+		if l.Hidden > 0 {
+			fmt.Fprintf(&b, "[%d bytes of escape sequences]\n", l.Hidden)
+		}
+	}
+	return b.String()
+}
+
+// asValid is the output for the page, which has to show the same characters as from the stream. A browser would decode
+// invalid bytes differently.
+type asValid struct{}
+
+func (asValid) of(c acpterm.Chunk) string { return c.Text }
+func (asValid) rest() string              { return "" }
+
+// serveText returns a handler that sends the output so far in a new form, and ends. For a terminal with a PTY, it sends
+// the same text that an agent reads.
+func (v *View) serveText(newForm func() textForm) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		e, terminal := v.find(r)
 		if e == nil || terminal == nil {
@@ -40,11 +67,17 @@ func (v *View) serveText(textOf func(acpterm.Chunk) string) http.HandlerFunc {
 		}
 		ctx, cancel := v.streamContext(r)
 		defer cancel()
+		form := newForm()
 		for chunk := range soFar(ctx, terminal, 0) {
-			if writeChunk(out, chunk.Missed, textOf(chunk)) != nil {
+			before := ""
+			if chunk.Missed > 0 {
+				before = form.rest() + fmt.Sprintf("[%d bytes before this are not kept]\n", chunk.Missed)
+			}
+			if _, err := io.WriteString(out, before+form.of(chunk)); err != nil {
 				return
 			}
 		}
+		io.WriteString(out, form.rest())
 	}
 }
 
@@ -104,16 +137,6 @@ func soFar(ctx context.Context, t output, from int64) iter.Seq[acpterm.Chunk] {
 		defer cancel()
 		next(ctx, 1)
 	}
-}
-
-func writeChunk(w io.Writer, missed int64, text string) error {
-	if missed > 0 {
-		if _, err := fmt.Fprintf(w, "[%d bytes before this are not kept]\n", missed); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, text)
-	return err
 }
 
 // deadlined sets a new deadline for each write to a browser.

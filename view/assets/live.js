@@ -96,7 +96,7 @@ export class Live {
     if (signal.aborted) return
     if (this.#screen.kind === 'pty' || !this.#host.row() || !this.#host.row().dropped && this.#screen.numbers.known) return
     const { countLines } = await this.#host.load(signal) ?? {}
-    const lines = await countLines?.(`${this.#host.src()}/text`, signal)
+    const lines = await countLines?.(`${this.#host.src()}/text/valid`, signal)
     if (signal.aborted || !lines) return
     if (!this.#reading.shown) this.#screen.numbers.set(this.#host.row().dropped ? lines - 1 : lines) // without the note
     this.#reading.showCut()

@@ -30,6 +30,7 @@ const (
 	maxExamplesLines  = 4000   // the same with tests
 	maxOneExample     = 400    // without tests
 	maxWords          = 17_000 // of the pages in docs
+	maxMCPWords       = 1500   // of docs/mcp.md
 	maxRootTestFiles  = 10
 	maxNames          = 118 // exported by the root
 	maxIdentifiers    = 460 // the same with exported methods and fields
@@ -169,6 +170,10 @@ func TestWords(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		words += len(strings.Fields(string(data)))
+		if filepath.Base(path) == "mcp.md" {
+			budget{"words in " + path, len(strings.Fields(string(data))), maxMCPWords,
+				"its readers want to use the program at once"}.check(t)
+		}
 	}
 	budget{"words in docs", words, maxWords, "a page that is too long is not read, and each fact has to stay true"}.check(t)
 }

@@ -87,6 +87,9 @@ func newRecord(ctx context.Context, t *acpterm.Terminal) (record, error) {
 		r.Failure = cut(err.Error(), maxText)
 	} else {
 		r.Status = &acpterm.TerminalExitStatus{ExitCode: status.ExitCode, Signal: status.Signal}
+		if info.EndedBy == acpterm.EndedByIdle {
+			r.Status.Meta = status.Meta // for how long
+		}
 	}
 	return r, nil
 }

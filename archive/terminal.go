@@ -81,7 +81,8 @@ func (t *Terminal) decode(data []byte, output int64) error {
 	return nil
 }
 
-// Info describes the terminal as acpterm.Terminal.Info did when it ended, without the environment, Meta and Limits.
+// Info describes the terminal as acpterm.Terminal.Info did when it ended, without the environment, Meta and Limits. Of
+// the exit status, it has the Meta only if the command was ended because it was idle.
 func (t *Terminal) Info() acpterm.TerminalInfo {
 	r := &t.record
 	return acpterm.TerminalInfo{

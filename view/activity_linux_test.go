@@ -3,6 +3,7 @@ package view_test
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/archive"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/view"
 )
@@ -65,11 +67,15 @@ func TestRowsLinkToWhatACommandHasLeft(t *testing.T) {
 	}
 }
 
-// Rows say for how long a command was idle before it was ended for that.
+// Rows say for how long a command was idle before it was ended for that, also after a restart.
 func TestRowsOfIdleCommands(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{IdleTimeout: 200 * time.Millisecond}})
-	v := newViewer(t, m, view.Options{})
-	v.open(output(v.create("s", "sleep", "1000")), "").until(func(r tableRow) bool {
-		return r.State == "idle" && r.Idle == 200 && r.Status == "signal SIGTERM"
-	})
+	dir := filepath.Join(t.TempDir(), "archive")
+	limited := acpterm.Options{Commands: acpterm.CommandOptions{IdleTimeout: 200 * time.Millisecond}}
+	idle := func(r tableRow) bool { return r.State == "idle" && r.Idle == 200 && r.Status == "signal SIGTERM" }
+	archiveRun(t, dir, archive.Options{}, limited, func(v *viewer) { ended(t, v.create("s", "sleep", "1000")) })
+	v := newLater(t, dir, acptermtest.NewManager(t, &limited), view.Options{})
+	v.open(output(v.create("s", "sleep", "1000")), "").until(idle)
+	rows := v.rows()
+	require.True(t, rows[0].Earlier && !rows[1].Earlier)
+	require.True(t, idle(rows[0]) && idle(rows[1]), rows)
 }

@@ -141,7 +141,7 @@ func (a *archived) describeEnd(r *row) {
 	if info.Size != nil {
 		r.Columns, r.Rows = info.Size.Columns, info.Size.Rows
 	}
-	r.Ended = info.Ended.UnixMilli()
+	r.Ended, r.Idle = info.Ended.UnixMilli(), idleTime(info.ExitStatus)
 	if r.State != "released" && r.State != "agent gone" {
 		r.Status, r.Good = statusText(info.ExitStatus, a.Failure(), info.EndedBy)
 	}

@@ -179,7 +179,7 @@ func (p *entered) watch() {
 		if killed { // processes may have started since the signal
 			p.send(syscall.SIGKILL)
 		}
-		if empty++; !ended || len(p.members()) > 0 {
+		if empty++; !ended || p.each(func(*os.Process) {}) > 0 {
 			empty = 0
 		}
 	}
@@ -201,9 +201,10 @@ func (p *entered) drain() {
 	})
 }
 
-// members returns the running processes of the tree, parents first. Each can be signalled safely: a pidfd was opened
-// before the process was identified.
-func (p *entered) members() (members []*os.Process) {
+// each finds the running processes of the tree, then calls do for each, parents first, and returns their number. Each
+// can be signalled safely: a pidfd was opened before the process was identified, and is closed after do.
+func (p *entered) each(do func(*os.Process)) (count int) {
+	var members []*os.Process
 	parents := make(map[int]bool)
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
@@ -225,10 +226,14 @@ func (p *entered) members() (members []*os.Process) {
 		parents[pid] = true
 		members = append(members, process)
 	}
-	return members
+	for _, member := range members {
+		do(member)
+		member.Release()
+	}
+	return len(members)
 }
 
-// examine reads what members needs of a process. In execve, a process has neither an environment nor a command line for
+// examine reads what each needs of a process. In execve, a process has neither an environment nor a command line for
 // a moment, so examine looks again. The children of process 2, which are the kernel's, never have them.
 func examine(pid int) (running bool, parent int, environ []byte) {
 	read := func(name string) []byte {
@@ -255,12 +260,11 @@ func examine(pid int) (running bool, parent int, environ []byte) {
 }
 
 func (p *entered) send(sig syscall.Signal) {
-	for _, member := range p.members() {
+	p.each(func(member *os.Process) {
 		if member.Signal(sig) == nil && sig != syscall.SIGKILL {
 			member.Signal(syscall.SIGCONT) // a stopped process then receives it, too
 		}
-		member.Release()
-	}
+	})
 }
 
 func (p *entered) Signal(sig syscall.Signal) {

@@ -280,22 +280,13 @@ func (h *Handler) setAnswered(t *Terminal) {
 // tracked calls create, which calls adopt with the new terminal. Close waits until then, and releases the terminal. An
 // error of adopt is a panic of HandlerOptions.Created.
 func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, error)) (*Terminal, error) {
-	h.mu.Lock()
-	closing := h.closing.IsSet()
-	if !closing {
-		h.creates.Add(1)
-	}
-	h.mu.Unlock()
-	if closing {
+	if !h.begin() {
 		return nil, &Error{Kind: ErrClosing}
 	}
 	done := sync.OnceFunc(h.creates.Done)
 	defer done()
 	return create(func(t *Terminal) error {
-		h.mu.Lock()
-		own := h.trackLocked(t, false)
-		h.mu.Unlock()
-		h.untrackAtRelease(t, own)
+		h.track(t, false)
 		done() // Created may call Close
 		if h.options.Created == nil {
 			return nil
@@ -304,21 +295,28 @@ func (h *Handler) tracked(create func(adopt func(*Terminal) error) (*Terminal, e
 	})
 }
 
-// trackLocked adds a terminal to those of the Handler. The caller calls untrackAtRelease without the lock.
-func (h *Handler) trackLocked(t *Terminal, answered bool) *tracking {
-	own := &tracking{answered: answered}
-	h.terminals[t] = own
-	return own
-}
-
-// untrackAtRelease untracks a terminal at the end of its release, which the host may begin too.
-func (h *Handler) untrackAtRelease(t *Terminal, own *tracking) {
-	stop := t.release.done.OnSet(func() { h.untrack(t) })
+// begin makes Close wait for h.creates.Done. It returns false if Close has been called.
+func (h *Handler) begin() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if own.stop = stop; h.terminals[t] != own { // Close has kept it
-		stop()
+	if h.closing.IsSet() {
+		return false
 	}
+	h.creates.Add(1)
+	return true
+}
+
+// track adds a terminal to those of the Handler until the end of its release, which the host may begin too. Close waits
+// for track.
+func (h *Handler) track(t *Terminal, answered bool) {
+	own := &tracking{answered: answered}
+	h.mu.Lock()
+	h.terminals[t] = own
+	h.mu.Unlock()
+	stop := t.release.done.OnSet(func() { h.untrack(t) }) // immediately after a release
+	h.mu.Lock()
+	own.stop = stop
+	h.mu.Unlock()
 }
 
 // untrack forgets a terminal.

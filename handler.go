@@ -54,7 +54,7 @@ type Handler struct {
 
 	connected sync.Once      // closeAfter was called
 	closing   latch.Latch    // Close was called; set under mu
-	creates   sync.WaitGroup // creates under way; none is added once closing is set
+	creates   sync.WaitGroup // creates and take-overs; none begins once closing is set
 
 	mu          sync.Mutex
 	createBytes int                     // reserved by creates without an answer
@@ -64,7 +64,7 @@ type Handler struct {
 // tracking belongs to a terminal of a Handler. Handler.mu guards it.
 type tracking struct {
 	answered bool        // the create has succeeded, or the terminal was taken over
-	stop     func() bool // no longer waits for the release to untrack the terminal; nil at first
+	stop     func() bool // no longer waits for the release to untrack the terminal; set before Close uses it
 }
 
 // NewHandler returns a new Handler for a single connection. The Handler uses m to run commands. NewHandler makes a copy

@@ -18,21 +18,13 @@ import (
 // use the terminals as soon as it has received it. If the request fails, call Manager.ReleaseSession. No request of an
 // agent takes over terminals. TakeOver returns no terminals whose release has begun, and none if h has been closed.
 func (h *Handler) TakeOver(session SessionID) []*Terminal {
-	if h.manager == nil {
+	if h.manager == nil || !h.begin() {
 		return nil
 	}
-	h.mu.Lock()
-	var taken []*Terminal
-	if !h.closing.IsSet() {
-		taken = h.manager.takeOver(h.toInternalID(session))
-	}
-	tracked := make([]*tracking, len(taken))
-	for i, t := range taken {
-		tracked[i] = h.trackLocked(t, true)
-	}
-	h.mu.Unlock()
-	for i, t := range taken {
-		h.untrackAtRelease(t, tracked[i])
+	defer h.creates.Done()
+	taken := h.manager.takeOver(h.toInternalID(session))
+	for _, t := range taken {
+		h.track(t, true)
 	}
 	return taken
 }
@@ -52,9 +44,7 @@ func (h *Handler) keepLocked() {
 		return
 	}
 	for _, t := range h.manager.keep(answered, h.options.KeepOnClose) {
-		if stop := h.terminals[t].stop; stop != nil {
-			stop()
-		}
+		h.terminals[t].stop()
 		delete(h.terminals, t)
 		h.outputs.Forget(terminalOutput{t})
 	}

@@ -61,7 +61,8 @@ func (t *Turn) Update(update any) error {
 
 // NewAgent creates an in-memory connection to a simulated agent and returns the client's end of the connection, which
 // can be used instead of the standard input and output of a real agent. The simulated agent responds to initialize and
-// session/new, and calls turn in a new goroutine for each session/prompt.
+// session/new, and calls turn in a new goroutine for each session/prompt. If earlier lists sessions, such as those of
+// an agent that has ended, it advertises loadSession, and session/load and session/resume continue these sessions.
 //
 // Once turn has returned, the agent responds to the prompt with the stop reason "cancelled" if the turn was cancelled,
 // with the error if turn returned one, or otherwise with the stop reason "end_turn". If turn exits its goroutine
@@ -70,10 +71,11 @@ func (t *Turn) Update(update any) error {
 //
 // When the test ends, the agent closes the connection, cancels all turns, and waits for them to return. The test fails
 // if the agent has received a malformed line.
-func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
+func NewAgent(t testing.TB, turn func(*Turn) error, earlier ...acpterm.SessionID) io.ReadWriteCloser {
 	client, own := net.Pipe()
 	a := &scriptedAgent{
 		turn:     turn,
+		earlier:  earlier,
 		sessions: make(map[acpterm.SessionID]string),
 		running:  make(map[acpterm.SessionID]context.CancelFunc),
 	}
@@ -113,8 +115,9 @@ func (s *readStream) ReadObject(v any) error {
 
 // scriptedAgent is the agent's jsonrpc2.Handler.
 type scriptedAgent struct {
-	turn  func(*Turn) error
-	turns sync.WaitGroup
+	turn    func(*Turn) error
+	earlier []acpterm.SessionID
+	turns   sync.WaitGroup
 
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities
@@ -140,7 +143,7 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 	case req.Notif && req.Method == "session/cancel":
 		a.cancel(params.SessionID)
 	case req.Notif:
-	case !slices.Contains([]string{"initialize", "session/new", "session/prompt"}, req.Method):
+	case !slices.Contains(a.methods(), req.Method):
 		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{
 			Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method,
 		})
@@ -150,10 +153,17 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 		a.initialize(ctx, conn, req, raw)
 	case req.Method == "session/new":
 		a.mu.Lock()
-		id := acpterm.SessionID(fmt.Sprintf("session-%d", len(a.sessions)+1))
+		id, used := acpterm.SessionID(""), true
+		for n := len(a.sessions) + 1; used; n++ {
+			id = acpterm.SessionID(fmt.Sprintf("session-%d", n))
+			_, known := a.sessions[id]
+			used = known || slices.Contains(a.earlier, id)
+		}
 		a.sessions[id] = params.Cwd
 		a.mu.Unlock()
 		conn.Reply(ctx, req.ID, map[string]any{"sessionId": id})
+	case req.Method != "session/prompt":
+		a.load(ctx, conn, req.ID, params.SessionID, params.Cwd)
 	default:
 		var lines []string
 		for _, block := range params.Prompt {
@@ -161,6 +171,30 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 		}
 		a.prompt(ctx, conn, req.ID, &Turn{SessionID: params.SessionID, Prompt: strings.Join(lines, "\n"), Conn: conn})
 	}
+}
+
+// methods returns the methods of the requests that the agent responds to.
+func (a *scriptedAgent) methods() []string {
+	all := []string{"initialize", "session/new", "session/prompt"}
+	if len(a.earlier) > 0 {
+		all = append(all, "session/load", "session/resume")
+	}
+	return all
+}
+
+// load continues an earlier session.
+func (a *scriptedAgent) load(
+	ctx context.Context, conn *jsonrpc2.Conn, id jsonrpc2.ID, session acpterm.SessionID, dir string,
+) {
+	if !slices.Contains(a.earlier, session) {
+		conn.ReplyWithError(ctx, id, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams,
+			Message: fmt.Sprintf("session %q is unknown", session)})
+		return
+	}
+	a.mu.Lock()
+	a.sessions[session] = dir
+	a.mu.Unlock()
+	conn.Reply(ctx, id, struct{}{})
 }
 
 // cancel cancels the turn of a session, if it has one.
@@ -184,7 +218,11 @@ func (a *scriptedAgent) initialize(
 	a.mu.Lock()
 	a.capabilities = capabilities
 	a.mu.Unlock()
-	conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}})
+	can := make(map[string]any)
+	if len(a.earlier) > 0 {
+		can["loadSession"], can["sessionCapabilities"] = true, map[string]any{"resume": struct{}{}}
+	}
+	conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1, "agentCapabilities": can})
 }
 
 // prompt starts a turn in a goroutine.

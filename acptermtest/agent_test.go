@@ -87,6 +87,50 @@ func TestAgentsAnswersWithoutParams(t *testing.T) {
 	}
 }
 
+// An agent that has ended comes back, continues its session, and with it its terminals.
+func TestAgentsContinueSessions(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"block": acptermtest.Block}})
+	connect := func(turn func(*acptermtest.Turn) error, earlier ...acpterm.SessionID) (*acpterm.Handler, *jsonrpc2.Conn) {
+		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{KeepOnClose: time.Hour})
+		stream := jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), acptermtest.NewAgent(t, turn, earlier...)))
+		return h, jsonrpc2.NewConn(t.Context(), stream, &noTerminals{})
+	}
+	initialize := json.RawMessage(`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`)
+	prompt := json.RawMessage(`{"sessionId":"session-1","prompt":[]}`)
+	var id acpterm.TerminalID
+	h, conn := connect(func(turn *acptermtest.Turn) error {
+		terminal, err := turn.Terminals.Create(turn.Context(), turn.Command("block"))
+		id = terminal.ID()
+		return err
+	})
+	require.NoError(t, conn.Call(t.Context(), "initialize", initialize, nil))
+	require.NoError(t, conn.Call(t.Context(), "session/new", map[string]any{"cwd": "/"}, nil))
+	require.NoError(t, conn.Call(t.Context(), "session/prompt", prompt, nil))
+	require.NoError(t, conn.Close())
+	require.NoError(t, h.Close())
+
+	for _, method := range []string{"session/load", "session/resume"} {
+		h, conn := connect(func(turn *acptermtest.Turn) error {
+			require.Equal(t, "/again", turn.Cwd)
+			return turn.Terminals.Terminal(turn.SessionID, id).Kill(turn.Context())
+		}, "session-1")
+		require.Len(t, h.TakeOver("session-1"), 1)
+		var result json.RawMessage
+		require.NoError(t, conn.Call(t.Context(), "initialize", initialize, &result))
+		require.Contains(t, string(result), `"loadSession":true`)
+		params := map[string]any{"sessionId": "session-1", "cwd": "/again"}
+		require.Error(t, conn.Call(t.Context(), "session/prompt", prompt, nil), "it is not loaded yet")
+		require.NoError(t, conn.Call(t.Context(), method, params, nil))
+		require.NoError(t, conn.Call(t.Context(), "session/prompt", prompt, nil))
+		params["sessionId"] = "other"
+		require.Error(t, conn.Call(t.Context(), method, params, nil))
+		require.NoError(t, conn.Call(t.Context(), "session/new", params, &result))
+		require.JSONEq(t, `{"sessionId":"session-2"}`, string(result))
+		require.NoError(t, conn.Close())
+		require.NoError(t, h.Close())
+	}
+}
+
 // A session has at most one turn at a time. Its context ends with the connection.
 func TestOneTurnAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,11 +70,12 @@ func (t *Terminal) Info() TerminalInfo {
 type ProcessInfo = proc.Member
 
 // Processes returns the running processes of the terminal's tree, in the order of their PIDs. If something about them
-// cannot be read, it returns the rest with an error, which wraps errors.ErrUnsupported if none can be listed.
-func (t *Terminal) Processes() ([]ProcessInfo, error) {
-	list, err := t.behind().Members()
+// cannot be read, it returns the rest with an error, which wraps errors.ErrUnsupported if none can be listed. Once ctx
+// is done, every error is ErrCancelled. Only a Runner can be slow to list processes.
+func (t *Terminal) Processes(ctx context.Context) ([]ProcessInfo, error) {
+	list, err := t.behind().processes(ctx)
 	if err != nil {
-		e := *runnerError(context.Background(), Command{}, "", err)
+		e := *runnerError(ctx, Command{}, "", err)
 		e.Op, e.SessionID, e.TerminalID = "processes", t.SessionID(), t.id
 		err = &e
 	}

@@ -175,6 +175,8 @@ type localBackend struct {
 	stdin io.WriteCloser // for Terminal.Write, or nil
 }
 
+func (b localBackend) processes(context.Context) ([]proc.Member, error) { return b.Members() }
+
 func (b localBackend) limits() (limits []EnforcedLimit) {
 	for _, l := range b.Limits() {
 		value := int64(min(l.Value, math.MaxInt64))

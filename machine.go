@@ -71,7 +71,8 @@ type backend interface {
 	PID() int
 	// limits returns the limits in force.
 	limits() []EnforcedLimit
-	Members() ([]proc.Member, error)
+	// processes is Terminal.Processes.
+	processes(ctx context.Context) ([]proc.Member, error)
 }
 
 // owner runs the command of a terminal: managed, or attached. Terminal.mu is held in ended and describe.
@@ -117,10 +118,11 @@ func (managed) outputEnds(*Terminal) <-chan struct{} { return nil }
 // noProcess has the methods that all backends without a local process share.
 type noProcess struct{}
 
-func (noProcess) PID() int                        { return 0 }
-func (noProcess) limits() []EnforcedLimit         { return nil }
-func (noProcess) Members() ([]proc.Member, error) { return nil, errors.ErrUnsupported }
-func (noProcess) Drain(done func())               { done() } // the output has been written already
+func (noProcess) PID() int                { return 0 }
+func (noProcess) limits() []EnforcedLimit { return nil }
+func (noProcess) Drain(done func())       { done() } // the output has been written already
+
+func (noProcess) processes(context.Context) ([]proc.Member, error) { return nil, errors.ErrUnsupported }
 
 type notStarted struct{ noProcess }
 

@@ -120,9 +120,10 @@ type StartRequest struct {
 
 // A Process represents a running command and its tree. It must be safe for concurrent use, and only Wait may block.
 //
-// A Process can also have the method Processes() ([]ProcessInfo, error). It returns what Terminal.Processes does, and
-// is needed for that, for Terminal.Watch and for CommandOptions.IdleTimeout. It may block, but not after Gone is
-// closed. If a process waits for input, all output before that must have been written to StartRequest.Output.
+// A Process can also have the method Processes(context.Context) ([]ProcessInfo, error). It returns what
+// Terminal.Processes does, and is needed for that, for Terminal.Watch and for CommandOptions.IdleTimeout. It may block,
+// but must return soon after ctx is done or Gone is closed. If a process waits for input, all output before that must
+// have been written to StartRequest.Output.
 type Process interface {
 	// Wait waits for the command to exit and for its own output to be written to StartRequest.Output, and then returns
 	// the exit status. It is called only once, and does not wait for other processes in the tree. If the status
@@ -297,7 +298,7 @@ func (m runnerMachine) start(
 	}
 	go func() { b.SetExit(b.awaitExit()) }() // Close does not wait for it
 	if s.commands.IdleTimeout > 0 {
-		if list, err := b.Members(); list == nil && errors.Is(err, errors.ErrUnsupported) {
+		if list, err := b.processes(ctx); list == nil && errors.Is(err, errors.ErrUnsupported) {
 			life.End(b, nil) // with SIGKILL immediately
 			b.Stop()
 			b.Close()
@@ -402,12 +403,14 @@ func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int
 	return nil, errors.New("processes of the tree may be running")
 }
 
-func (b *runnerBackend) Members() (list []proc.Member, err error) {
-	lister, ok := b.process.(interface{ Processes() ([]ProcessInfo, error) })
+func (b *runnerBackend) processes(ctx context.Context) (list []proc.Member, err error) {
+	lister, ok := b.process.(interface {
+		Processes(context.Context) ([]ProcessInfo, error)
+	})
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	panicked := callHook("Process's Processes", func() { list, err = lister.Processes() })
+	panicked := callHook("Process's Processes", func() { list, err = lister.Processes(ctx) })
 	return list, cmp.Or(panicked, err)
 }
 

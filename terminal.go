@@ -336,7 +336,10 @@ func (t *Terminal) start(ctx context.Context, where machine, command Command, al
 	t.begin(started, startedAt)
 	if t.idle > 0 {
 		t.busy.Go(func() {
-			if proc.AwaitIdle(t.idle, t.Processes, t.OutputTotal, t.ended.Done()) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			defer t.ended.OnSet(cancel)()
+			if proc.AwaitIdle(ctx, t.idle, t.Processes, t.OutputTotal) {
 				t.expire(EndedByIdle)
 			}
 		})

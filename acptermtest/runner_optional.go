@@ -3,6 +3,7 @@ package acptermtest
 // The laws of what a Runner need not have: PTYs, standard input, and lists of processes. Without it, they are skipped.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +142,7 @@ func testStdin(s *runnerTest) {
 // The list of a tree has its processes with their parents and commands, also after the command's exit, and no others.
 func testProcesses(s *runnerTest) {
 	type lister interface {
-		Processes() ([]acpterm.ProcessInfo, error)
+		Processes(ctx context.Context) ([]acpterm.ProcessInfo, error)
 	}
 	m := s.manager(acpterm.Options{})
 	seconds, other := s.sleeper(), s.sleeper()
@@ -188,7 +189,7 @@ func testProcesses(s *runnerTest) {
 // list returns the processes of a terminal. It skips the test if the local system cannot list them.
 func (s *runnerTest) list(term *acpterm.Terminal) []acpterm.ProcessInfo {
 	s.Helper()
-	list, err := term.Processes()
+	list, err := term.Processes(s.context())
 	if s.runner == nil && list == nil && errors.Is(err, errors.ErrUnsupported) {
 		s.Skip("the system does not list processes")
 	}

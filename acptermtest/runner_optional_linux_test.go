@@ -74,10 +74,10 @@ func (r indiscreet) Start(ctx context.Context, request acpterm.StartRequest) (ac
 
 type indiscreetProcess struct{ acpterm.Process }
 
-func (p indiscreetProcess) Processes() ([]acpterm.ProcessInfo, error) {
+func (p indiscreetProcess) Processes(ctx context.Context) ([]acpterm.ProcessInfo, error) {
 	list, err := p.Process.(interface {
-		Processes() ([]acpterm.ProcessInfo, error)
-	}).Processes()
+		Processes(ctx context.Context) ([]acpterm.ProcessInfo, error)
+	}).Processes(ctx)
 	return append(list, acpterm.ProcessInfo{PID: os.Getpid()}), err
 }
 

@@ -124,7 +124,7 @@ const workPause = 100 * time.Millisecond
 // works reports whether a command uses a processor, or wants to, and whether it waits for input. Both are false if its
 // processes cannot be listed. If the command ends or ctx is done meanwhile, it still works.
 func works(ctx context.Context, t *acpterm.Terminal) (busy, waits bool) {
-	before, _ := t.Processes() // with an error, some facts may be missing
+	before, _ := t.Processes(ctx) // with an error, some facts may be missing
 	select {
 	case <-time.After(workPause):
 	case <-t.Done():
@@ -132,7 +132,7 @@ func works(ctx context.Context, t *acpterm.Terminal) (busy, waits bool) {
 	case <-ctx.Done():
 		return true, false
 	}
-	now, _ := t.Processes()
+	now, _ := t.Processes(ctx)
 	cpu := func(list []acpterm.ProcessInfo) (sum time.Duration) {
 		for _, p := range list {
 			sum += p.CPUTime

@@ -19,8 +19,8 @@ import (
 const listTimeout = 10 * time.Second
 
 // Processes lists the running processes of the tree. If a process waits for input, all output before that has arrived.
-func (p *process) Processes() ([]acpterm.ProcessInfo, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), listTimeout, errNotListed)
+func (p *process) Processes(ctx context.Context) ([]acpterm.ProcessInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, errNotListed)
 	defer cancel()
 	defer p.gone.OnSet(cancel)()
 	reply, err := p.connection.ask(ctx, &frame.Request{List: &frame.Process{Process: p.id}}, checkList)

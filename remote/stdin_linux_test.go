@@ -121,7 +121,7 @@ s = socket.create_server(("127.0.0.1", 0)); os.write(1, b"x" * 100000 + b"%d" % 
 	require.True(t, ok)
 	want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}
 	require.Equal(t, want, activity.Listening)
-	list, err := terminal.Processes()
+	list, err := terminal.Processes(testContext(t))
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	shell, python := list[0], list[1]
@@ -139,11 +139,11 @@ s = socket.create_server(("127.0.0.1", 0)); os.write(1, b"x" * 100000 + b"%d" % 
 	require.Empty(t, activity.Listening)
 
 	require.NoError(t, other.Kill(testContext(t)))
-	list, err = other.Processes()
+	list, err = other.Processes(testContext(t))
 	require.NoError(t, err)
 	require.Empty(t, list)
 	require.NoError(t, runner.Close())
-	list, err = terminal.Processes()
+	list, err = terminal.Processes(testContext(t))
 	require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 	require.Empty(t, list)
 }
@@ -155,7 +155,7 @@ func TestRemotePortsOfOtherUsers(t *testing.T) {
 	m, _ := newFarManager(t, far, far)
 	terminal := create(t, m, "AS='"+hosttest.AsOther+"'; "+hosttest.Listen+" & AS=; "+hosttest.Listen+" & wait")
 	require.Eventually(t, func() bool { return strings.Count(terminal.Output().Output, "\n") == 2 }, time.Minute, time.Millisecond)
-	list, err := terminal.Processes()
+	list, err := terminal.Processes(testContext(t))
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	shown := 0
@@ -221,7 +221,7 @@ func TestLyingLists(t *testing.T) {
 		p, err := r.Start(testContext(t), startRequest(new(lines)))
 		require.NoError(t, err)
 		defer p.Close()
-		return p.(*process).Processes()
+		return p.(*process).Processes(testContext(t))
 	}
 	for says, l := range map[string]*frame.List{
 		"no list":                   nil,
@@ -250,25 +250,37 @@ func TestLyingLists(t *testing.T) {
 	require.Equal(t, []acpterm.ProcessInfo{{PID: 1}}, list)
 }
 
-// A remote side that does not answer delays neither a release nor the end of an observer.
+// A remote side that does not answer delays neither a release nor the end of an observer's context. A late answer is
+// dropped.
 func TestUnansweredLists(t *testing.T) {
 	asked := make(chan bool)
 	r := against(t, func(f *far) {
 		f.serve(func(uint64) {
-			for f.request() != nil {
-				asked <- true
-			}
+			late := f.request().ID
+			asked <- true
+			f.request()
+			f.answer(frame.Answer{Reply: &frame.Reply{ID: late, List: &frame.List{}}})
+			asked <- true
+			f.request()
+			asked <- true
 		})
 	})
 	p, err := r.Start(context.Background(), startRequest(new(lines)))
 	require.NoError(t, err)
-	listed := make(chan error)
-	go func() {
-		_, err := p.(*process).Processes()
-		listed <- err
-	}()
-	<-asked
-	p.Close()
-	require.ErrorIs(t, <-listed, acpterm.ErrExitLost)
+	ctx, cancel := context.WithCancel(testContext(t))
+	for _, c := range []struct {
+		end  func()
+		want error
+	}{{cancel, context.Canceled}, {p.Close, acpterm.ErrExitLost}} {
+		listed := make(chan error)
+		go func() {
+			_, err := p.(*process).Processes(ctx)
+			listed <- err
+		}()
+		<-asked
+		c.end()
+		require.ErrorIs(t, <-listed, c.want)
+		ctx = testContext(t)
+	}
 	<-asked // the close
 }

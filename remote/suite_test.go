@@ -137,7 +137,7 @@ func testStdin(t *testing.T, p terminaltest.Place) {
 			break
 		}
 	}
-	list, err := terminal.Processes()
+	list, err := terminal.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	shell, child := list[0], list[1]

@@ -210,13 +210,13 @@ func TestAWatchEndsWithTheTree(t *testing.T) {
 		watched <- failed
 	}()
 	<-idle
-	list, err := term.Processes()
+	list, err := term.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, fmt.Sprintln(list[0].PID), term.Output().Output)
 	require.NoError(t, term.Kill(t.Context()))
 	require.NoError(t, <-watched)
-	list, err = term.Processes()
+	list, err = term.Processes(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
 }
@@ -240,7 +240,7 @@ print(s4.getsockname()[1], s6.getsockname()[1], "ready", flush=True); input(); s
 	require.NoError(t, err)
 	want := []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), four), netip.AddrPortFrom(netip.IPv6Unspecified(), six)}
 	require.Equal(t, want, until(t, term, func(a acpterm.Activity) bool { return len(a.Listening) > 0 }).Listening)
-	list, err := term.Processes()
+	list, err := term.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	require.Equal(t, term.Info().PID, list[0].PID)
@@ -265,7 +265,7 @@ func TestKillsWhileManyWatch(t *testing.T) {
 		for range watchers {
 			go func() {
 				for ctx.Err() == nil {
-					if _, err := term.Processes(); err != nil && ctx.Err() == nil {
+					if _, err := term.Processes(t.Context()); err != nil && ctx.Err() == nil {
 						t.Error(err)
 					}
 				}
@@ -306,7 +306,7 @@ func TestIdleCommandsEnd(t *testing.T) {
 			}
 			require.Equal(t, meta, status.Meta)
 			require.NoError(t, term.Kill(t.Context())) // waits for the tree
-			list, err := term.Processes()
+			list, err := term.Processes(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, list)
 		})
@@ -323,7 +323,7 @@ func TestProcessesThatCannotBeListed(t *testing.T) {
 	_, err := h.Attach(acpterm.TerminalInfo{ID: "attached", SessionID: "s"}, nil, nil)
 	require.NoError(t, err)
 	for _, term := range []*acpterm.Terminal{elsewhere, attached} {
-		list, err := term.Processes()
+		list, err := term.Processes(t.Context())
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorIs(t, err, acpterm.ErrInternal)
 		require.Empty(t, list)

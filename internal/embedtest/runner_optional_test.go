@@ -44,7 +44,7 @@ type pipeStub struct {
 	input  strings.Builder
 	ended  chan struct{} // closed by Close
 	panics bool
-	list   func() ([]acpterm.ProcessInfo, error)
+	list   func(context.Context) ([]acpterm.ProcessInfo, error)
 }
 
 func (s *pipeStub) StartStdin(
@@ -59,7 +59,7 @@ func (s *pipeStub) Wait() (acpterm.TerminalExitStatus, error) {
 	return s.runnerStub.Wait()
 }
 
-func (s *pipeStub) Processes() ([]acpterm.ProcessInfo, error) { return s.list() }
+func (s *pipeStub) Processes(ctx context.Context) ([]acpterm.ProcessInfo, error) { return s.list(ctx) }
 
 type inputStub struct{ *pipeStub }
 
@@ -104,21 +104,21 @@ func TestARunnersProcesses(t *testing.T) {
 	one := []acpterm.ProcessInfo{{PID: 7, Command: "x"}}
 	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost}
 	for _, c := range []struct {
-		list func() ([]acpterm.ProcessInfo, error)
+		list func(context.Context) ([]acpterm.ProcessInfo, error)
 		want []acpterm.ProcessInfo
 		err  error
 	}{
-		{func() ([]acpterm.ProcessInfo, error) { return one, nil }, one, nil},
-		{func() ([]acpterm.ProcessInfo, error) { return one, fs.ErrPermission }, one, fs.ErrPermission},
-		{func() ([]acpterm.ProcessInfo, error) { return nil, lost }, nil, acpterm.ErrConnectionLost},
-		{func() ([]acpterm.ProcessInfo, error) { panic("a mistake") }, nil, acpterm.ErrInternal},
+		{func(context.Context) ([]acpterm.ProcessInfo, error) { return one, nil }, one, nil},
+		{func(context.Context) ([]acpterm.ProcessInfo, error) { return one, fs.ErrPermission }, one, fs.ErrPermission},
+		{func(context.Context) ([]acpterm.ProcessInfo, error) { return nil, lost }, nil, acpterm.ErrConnectionLost},
+		{func(context.Context) ([]acpterm.ProcessInfo, error) { panic("a mistake") }, nil, acpterm.ErrInternal},
 	} {
 		s := &pipeStub{ended: make(chan struct{}), list: c.list}
 		m := hosttest.NewManager(t, &acpterm.Options{Runner: s})
 		term := hosttest.Create(t, m, hosttest.CommandRequest("x"), &acpterm.CommandOptions{
 			Stdin: &acpterm.StdinOptions{}, IdleTimeout: time.Hour,
 		})
-		list, err := term.Processes()
+		list, err := term.Processes(t.Context())
 		require.Equal(t, c.want, list)
 		require.ErrorIs(t, err, c.err)
 		if e, ok := errors.AsType[*acpterm.Error](err); ok {
@@ -129,4 +129,39 @@ func TestARunnersProcesses(t *testing.T) {
 		require.NoError(t, m.Close())
 	}
 	require.Empty(t, lost.Op, "the Runner's error is not changed")
+}
+
+// A list that is not there yet delays neither the end of an observer's context nor that of an idle command.
+func TestARunnersSlowLists(t *testing.T) {
+	asked, first := make(chan bool, 4), true
+	s := &pipeStub{ended: make(chan struct{}), list: func(ctx context.Context) ([]acpterm.ProcessInfo, error) {
+		if first {
+			first = false
+			return nil, nil // the create asks whether there are lists
+		}
+		asked <- true
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}}
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: s})
+	term := hosttest.Create(t, m, hosttest.CommandRequest("x"), &acpterm.CommandOptions{
+		Stdin: &acpterm.StdinOptions{}, IdleTimeout: time.Hour,
+	})
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan int)
+	go func() {
+		seen := 0
+		for range term.Watch(ctx) {
+			seen++
+		}
+		watched <- seen
+	}()
+	<-asked
+	cancel()
+	require.Zero(t, <-watched)
+	_, err := term.Processes(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.NoError(t, term.CloseStdin())
+	require.NoError(t, m.Close()) // waits for all lists
 }

@@ -51,7 +51,7 @@ func TestPortsOfOtherUsers(t *testing.T) {
 	others := listeners(t, elsewhere, 2)
 	term := hosttest.Create(t, m, shellRequest("AS='"+hosttest.AsOther+"'; "+hosttest.Listen+" & AS=; "+hosttest.Listen))
 	mine := listeners(t, term, 2)
-	list, err := term.Processes()
+	list, err := term.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	users := make(map[uint32]int) // their processes that listen
@@ -95,7 +95,7 @@ func hostWithAnothersProcess(args []string) {
 				break
 			}
 		}
-		list, err := term.Processes()
+		list, err := term.Processes(context.Background())
 		for _, p := range list {
 			fmt.Println(filepath.Base(strings.Fields(p.Command)[0]), p.Memory > 0, p.Listening)
 		}

@@ -31,7 +31,7 @@ type Activity struct {
 // Watch calls yield with each change of a tree's activity, until the tree is gone, released is closed, ctx is done,
 // members cannot be listed, or yield returns false. drain calls its parameter once all output so far can be read.
 func Watch(
-	ctx context.Context, list func() ([]Member, error), drain func(func()), released <-chan struct{},
+	ctx context.Context, list func(context.Context) ([]Member, error), drain func(func()), released <-chan struct{},
 	yield func(Activity, error) bool,
 ) {
 	const firstPause, mostPause = 100 * time.Millisecond, 500 * time.Millisecond
@@ -39,9 +39,9 @@ func Watch(
 	var before Activity
 	failed := false
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
-		members, err := list()
+		members, err := list(ctx)
 		if members == nil {
-			if err != nil {
+			if err != nil && ctx.Err() == nil {
 				yield(Activity{}, err)
 			}
 			return
@@ -133,17 +133,17 @@ func cpuTime(members []Member) (sum time.Duration) {
 }
 
 // AwaitIdle returns true once a tree has been idle for limit: its members did not work, and written did not change. It
-// returns false when done is closed. A tree whose members cannot be listed is not idle. A time during which this
+// returns false when ctx is done. A tree whose members cannot be listed is not idle. A time during which this
 // process was stopped counts as two of the eight looks at most.
 func AwaitIdle(
-	limit time.Duration, list func() ([]Member, error), written func() int64, done <-chan struct{},
+	ctx context.Context, limit time.Duration, list func(context.Context) ([]Member, error), written func() int64,
 ) bool {
 	runnable := func(m Member) bool { return m.Runnable } // perhaps other programs have the processors
 	pause := limit/8 + 1
 	output, cpu, idle := int64(-1), time.Duration(0), time.Duration(0)
 	for {
 		at := time.Now()
-		members, err := list()
+		members, err := list(ctx)
 		now, total := cpuTime(members), written()
 		works := members == nil && err != nil || worked(now-cpu, idle) || slices.ContainsFunc(members, runnable)
 		switch {
@@ -154,7 +154,7 @@ func AwaitIdle(
 		}
 		select {
 		case <-time.After(pause):
-		case <-done:
+		case <-ctx.Done():
 			return false
 		}
 		idle += min(time.Since(at), 2*pause)

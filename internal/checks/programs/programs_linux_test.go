@@ -62,7 +62,7 @@ func TestViteListens(t *testing.T) {
 	require.Contains(t, string(html), "/@vite/client")
 
 	term := m.Terminals()[0]
-	processes, err := term.Processes()
+	processes, err := term.Processes(t.Context())
 	require.NoError(t, err)
 	var server acpterm.ProcessInfo
 	for _, p := range processes {
@@ -149,7 +149,7 @@ func TestNpmLeavesAProcess(t *testing.T) {
 	require.True(t, status.Success(), term.Output().Output)
 	left := regexp.MustCompile(`(?m)^left (\d+)$`).FindStringSubmatch(term.Output().Output)
 	require.NotNil(t, left, term.Output().Output)
-	processes, err := term.Processes()
+	processes, err := term.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, processes, 1)
 	require.Equal(t, left[1], strconv.Itoa(processes[0].PID))

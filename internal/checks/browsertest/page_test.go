@@ -71,6 +71,7 @@ var inChromium = []struct {
 	{"the page is seen in forced colors", testForcedColors},
 	{"axe has no serious finding", testAxe},
 	{"a day of commands leaves nothing in the memory of the page", testDay},
+	{"a terminal outlives its connection, and continues on the next one", testTakeOver},
 	{"an address opens after a look at all of it", testLinks},
 	{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
 }
@@ -120,6 +121,29 @@ func testLive(t *testing.T, b visitor) {
 	require.Contains(t, numbers, "/home/me/shop")
 	require.Contains(t, numbers, "session-1")
 	require.Contains(t, numbers, "8 B")
+	p.requireQuiet()
+}
+
+// The page shows the same terminal while a connection has it, while none has, and on the next one.
+func testTakeOver(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"serve": steps(texts)}), nil)
+	options := &acpterm.HandlerOptions{KeepOnClose: time.Hour}
+	first, next := acpterm.NewHandler(v.Manager, options), acpterm.NewHandler(v.Manager, options)
+	_, err := first.Dispatch(t.Context(), acpterm.MethodCreate, []byte(`{"sessionId":"s","command":"serve"}`))
+	require.NoError(t, err)
+	p := b.open(t, v.url)
+	texts <- "before\n"
+	p.until(`el.text === 'before\n'`)
+	require.NoError(t, first.Close())
+	texts <- "between\n"
+	p.until(`el.text === 'before\nbetween\n'`)
+	require.Len(t, next.TakeOver("s"), 1)
+	texts <- "after\n"
+	p.until(`el.text === 'before\nbetween\nafter\n' && part('.state').textContent === 'running'`)
+	require.Equal(t, 1, eval[int](p, `document.querySelectorAll('nav b').length`))
+	close(texts)
+	p.until(`part('.state').textContent === 'done'`)
 	p.requireQuiet()
 }
 

@@ -247,15 +247,18 @@ func testCopyWhileFolding(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// Open as text has the bytes that the command wrote. A copy has the characters that the page shows for them.
+// A download has the bytes that the command wrote. A copy and “Open as text” have the characters that the page shows for
+// them.
 func testBytesAsWritten(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"cat": acptermtest.Print("a\xffb\xe2\x9c\n::group::c\n\xf0\x9f\x98\n::endgroup::\n", 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "cat")))
 	p.until(`el.row?.ended && el.text === 'a\ufffdb\ufffd\ufffd\n▾ c\n\ufffd\ufffd\ufffd\n'`)
-	require.Equal(t, "61ff62e29c0a3a3a67726f75703a3a630af09f980a3a3a656e6467726f75703a3a0a", eval[string](p, `fetch(part('.whole').href).then(
+	require.Equal(t, "61ff62e29c0a3a3a67726f75703a3a630af09f980a3a3a656e6467726f75703a3a0a", eval[string](p, `fetch(part('.download').href).then(
 		response => response.arrayBuffer()).then(all => [...new Uint8Array(all)].map(byte => byte.toString(16).padStart(2, '0')).join(''))`))
+	const text = "a\ufffdb\ufffd\ufffd\n::group::c\n\ufffd\ufffd\ufffd\n::endgroup::\n"
+	require.Equal(t, text, eval[string](p, `fetch(part('.whole').href).then(response => response.text())`))
 	eval[bool](p, catchCopies)
 	eval[bool](p, `el.copy().then(() => true)`)
-	require.Equal(t, "a\ufffdb\ufffd\ufffd\n::group::c\n\ufffd\ufffd\ufffd\n::endgroup::\n", eval[string](p, `copied`))
+	require.Equal(t, text, eval[string](p, `copied`))
 	p.requireQuiet()
 }

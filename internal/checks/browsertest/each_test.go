@@ -128,7 +128,7 @@ var inEach = []struct {
 	{"Control F finds before a click", testFindFirst, false},
 	{"opening Find leaves a match in view", testFindInPlace, false},
 	{"a copy while a group folds is whole", testCopyWhileFolding, false},
-	{"open as text has the bytes as written", testBytesAsWritten, false},
+	{"a download has the bytes as written", testBytesAsWritten, false},
 	{"a chosen command is there at once", testChoosing, false},
 	{"what is typed arrives, also behind a proxy and after a failure", testTypedArrives, true},
 	{"the title counts what is known to run", testTitle, false},

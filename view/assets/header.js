@@ -67,14 +67,14 @@ export class Header {
     if (!before || outcome(before) !== outcome(row) || before.status !== row.status || before.survivors !== row.survivors) {
       p.state.textContent = stateText(row)
     }
-    p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
+    const unused = row.state === 'denied' || row.state === 'failed', [first, ...more] = notRun(row)
+    p.message.replaceChildren(...unused ? [element('b', { textContent: first }), ...more] : [])
     if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream continues until a release
     const waits = !row.ended && !row.bytes && !row.pty && !this.#host.written()
     if (waits) p.message.textContent = 'No output yet.'
     p.message.classList.toggle('waiting', waits)
-    const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
-    const told = `${stateText(row)}: ${lineOf(row)}${unused ? `. ${notRun(row)}` : ''}`
+    const told = `${stateText(row)}: ${lineOf(row)}${unused ? `. ${first}${more.join('')}` : ''}`
     if (told !== this.#told) this.#host.tell(this.#told = told)
     p.whole.hidden = p.download.hidden = p.findButton.hidden = unused || row.ended && !row.bytes
     this.showErrors()
@@ -185,7 +185,8 @@ function stateText(row) {
   return text
 }
 
+// notRun returns lines that say why a command did not run.
 function notRun(row) {
   const start = row.state === 'denied' ? 'This command was denied and did not run.' : 'This command could not be started.'
-  return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
+  return [start, row.status && `\n${row.status}`, row.rule && `\nRule: ${row.rule}`].filter(Boolean)
 }

@@ -530,5 +530,6 @@ func testDenied(t *testing.T, b visitor) {
 	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'denied' && part('.message').textContent.includes('Files are removed by people only.')`)
 	require.Contains(t, eval[string](p, `part('.message').textContent`), "no-removals")
+	require.Equal(t, "This command was denied and did not run.", eval[string](p, `part('.message b').textContent`)) // also in several lines
 	p.requireQuiet()
 }

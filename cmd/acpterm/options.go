@@ -64,7 +64,7 @@ func readOptions() (options, error) {
 		fmt.Print(usage)
 		flags.VisitAll(func(f *flag.Flag) {
 			argument, text := flag.UnquoteUsage(f)
-			fmt.Printf("  -%-19s %s\n", f.Name+" "+argument, text)
+			fmt.Printf("  -%-22s %s\n", f.Name+" "+argument, text)
 		})
 		fmt.Print(exitHelp())
 		os.Exit(0)
@@ -147,8 +147,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.StringVar(&opts.archive, "archive", "",
 		"a `directory` outside the roots that keeps ended commands for the page, up to 256 MiB and 30 days")
 	flags.StringVar(&opts.editor, "editor", "",
-		"open files that the page of -view links, by a `command` such as 'code -g {file}:{line}' or an address such as\n"+
-			"vscode://file{file}:{line}")
+		"open places in files that the page shows: a `command`, 'code -g {file}:{line}', or vscode://file{file}:{line}")
 	flags.BoolVar(&opts.pty, "pty", false,
 		"run commands on a PTY; only on the page of -view can you type into them")
 	return flags

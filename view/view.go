@@ -35,10 +35,10 @@
 //
 // Lines have numbers, links and times, unless the terminal has a PTY. Numbers begin at the first retained line. Times
 // are exact to a quarter of a second for the first quarter of an hour of a command; one after ≤ is the latest possible.
-// Groups of GitHub ("::group::") and GitLab ("section_start:"), and tests of Go, pytest, Jest and cargo, fold below
-// headings; so do the commands of a shell that marks its prompts (OSC 133), also on a PTY. Errors and warnings have
-// colours. The header counts the lines that report an error, a list leads to each of them, and F8 to the next. Long
-// lines wrap at words.
+// Groups of GitHub ("::group::") and GitLab ("section_start:"), tests of Go, pytest, Jest and cargo, and the commands of
+// a shell with marked prompts (OSC 133), also on a PTY, fold below headings. Errors and warnings have colours. The
+// header counts the lines that report an error, a list leads to each of them, and F8 to the next. Long lines wrap at
+// words.
 package view
 
 // View with its options, handler and routes.

@@ -5,6 +5,7 @@ package main
 import (
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,5 +53,19 @@ func TestRowOfACommandThatWaits(t *testing.T) {
 	create()
 	for _, row := range w.exit(exitTurnEnded) {
 		require.NotContains(t, row, "waits for input")
+	}
+}
+
+// The row of a silent command says that it is idle.
+func TestRowOfAnIdleCommand(t *testing.T) {
+	t.Parallel()
+	w := openWindow(t, 120, 12, nil, exampleAgent(), "-prompt", line("listen"))
+	w.await(`(?m)^\[1\] .* idle \d+ s$`)
+	link := regexp.MustCompile(`localhost:\d+`).FindString(w.emulator.String())
+	connection, err := net.Dial("tcp", link)
+	require.NoError(t, err)
+	require.NoError(t, connection.Close())
+	for _, row := range w.exit(exitTurnEnded) {
+		require.NotContains(t, row, " idle ")
 	}
 }

@@ -24,10 +24,11 @@ import (
 
 const (
 	refresh     = 100 * time.Millisecond
-	mostRunning = 6  // rows for commands; one more says how many others are running
-	mostCalls   = 3  // rows for tool calls
-	mostFooter  = 3  // rows that the address of the page may take
-	timeWidth   = 30 // terminals with fewer columns show no times
+	leastIdle   = 5 * time.Second // before a row says that its command is idle
+	mostRunning = 6               // rows for commands; one more says how many others are running
+	mostCalls   = 3               // rows for tool calls
+	mostFooter  = 3               // rows that the address of the page may take
+	timeWidth   = 30              // terminals with fewer columns show no times
 )
 
 // Sequences for the user's terminal.
@@ -231,8 +232,12 @@ func (t *shownTerminal) row(columns int) []byte {
 	if columns >= timeWidth {
 		passed = " " + inWords(time.Since(t.began).Truncate(time.Second))
 	}
-	if t.waits && columns >= 2*timeWidth {
+	switch {
+	case columns < 2*timeWidth:
+	case t.waits:
 		passed = " waits for input" + passed
+	case !t.idle.IsZero() && time.Since(t.idle) >= leastIdle:
+		passed = " idle" + passed
 	}
 	// The terminal may need fewer or more columns for the text. It does not wrap the row.
 	room := max(0, columns-len(prefix)-len(passed))

@@ -25,11 +25,12 @@ type shownTerminal struct {
 	began  time.Time
 
 	// screen.printing guards these for writing, and for reading by other goroutines.
-	command    string   // as last shown
-	unprinted  bool     // only the command's row shows it so far
-	unfinished string   // the line that the command has not ended, for its row
-	waits      bool     // the command waits for input
-	links      []string // as printed
+	command    string    // as last shown
+	unprinted  bool      // only the command's row shows it so far
+	unfinished string    // the line that the command has not ended, for its row
+	waits      bool      // the command waits for input
+	idle       time.Time // since when it is idle; zero if it is not
+	links      []string  // as printed
 }
 
 // editor makes lines of the output of a command.
@@ -129,12 +130,18 @@ func (t *shownTerminal) printOutput() {
 	t.print(editor.end(), "")
 }
 
-// showActivity prints the addresses that the command listens on, and shows in its row that it waits for input.
+// showActivity prints the addresses that the command listens on, and shows in its row that it waits for input
+// or is idle.
 func (t *shownTerminal) showActivity(ctx context.Context) {
 	for a := range t.Watch(ctx) {
 		lines := ""
 		t.screen.printing.Lock()
 		t.waits = a.State == "input"
+		if a.State != "idle" {
+			t.idle = time.Time{}
+		} else if t.idle.IsZero() {
+			t.idle = time.Now()
+		}
 		for _, link := range display.Links(a.Listening) {
 			if !slices.Contains(t.links, link) {
 				t.links = append(t.links, link)

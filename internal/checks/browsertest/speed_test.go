@@ -107,8 +107,12 @@ func testDay(t *testing.T, b *browser) {
 	}
 	hour() // compiles
 	before := hour()
-	hour()
 	after := hour()
+	for range 3 { // the least, because a screen may not be collected yet; what leaks is in each
+		for name, value := range hour() {
+			after[name] = min(after[name], value)
+		}
+	}
 	require.LessOrEqual(t, after["Nodes"], before["Nodes"]+100)
 	require.LessOrEqual(t, after["JSEventListeners"], before["JSEventListeners"]+5)
 	require.LessOrEqual(t, after["JSHeapUsedSize"], before["JSHeapUsedSize"]+1e6, "an output needs more")

@@ -15,7 +15,7 @@ import { Live } from './live.js'
 import { build } from './parts.js'
 import { Reading } from './reading.js'
 import { Screen } from './screen.js'
-import { addSheets } from './sheets.js'
+import { addLater, addSheets } from './sheets.js'
 import { follow } from './stream.js'
 
 const moment = 500 // milliseconds; screen readers forget what comes sooner after a key
@@ -315,7 +315,10 @@ class AcpTerminal extends HTMLElement {
   // another try has another address.
   async #load(signal) {
     try {
-      return this.#later ??= await import('./later.js').catch(() => import(new URL(`later.js?${Date.now()}`, import.meta.url).href))
+      if (this.#later) return this.#later
+      const later = await import('./later.js').catch(() => import(new URL(`later.js?${Date.now()}`, import.meta.url).href))
+      addLater(later.styles)
+      return this.#later = later
     } catch {
       this.#say('A file of this page cannot be loaded; the connection is lost.', signal)
       return null

@@ -6,6 +6,8 @@ import { element } from './text.js'
 export class Errors {
   #parts
   #host
+  #list = element('ol')
+  #at = element('span', { class: 'count' })
   #collector
   #lost // some output was not seen
   #active = -1
@@ -19,15 +21,16 @@ export class Errors {
     this.#host = host
     this.#collector = new Collector(lines, begun)
     this.#lost = lost
-    const { on } = host
-    on(parts.errorsNext, 'click', () => this.go(1))
-    on(parts.errorsPrevious, 'click', () => this.go(-1))
-    on(parts.errorsClose, 'click', () => this.toggle(false))
-    on(parts.errorList, 'click', event => {
-      const item = event.target.closest('[data-at]')
-      if (item) this.#show(Number(item.dataset.at))
-    })
-    on(parts.errors, 'keydown', event => { if (event.key === 'Escape') this.toggle(false) })
+    const button = (textContent, ariaLabel, title, onclick) => element('button', { type: 'button', textContent, ariaLabel, title, onclick })
+    parts.errors.replaceChildren(element('div', {}, this.#at,
+      button('↑', 'Previous error', 'Previous error (Shift+F8)', () => this.go(-1)),
+      button('↓', 'Next error', 'Next error (F8)', () => this.go(1)),
+      button('✕', 'Close the errors', '', () => this.toggle(false))), this.#list)
+    this.#list.onclick = event => {
+      const item = /** @type {HTMLElement} */ (event.target).closest('[data-at]')
+      if (item) this.#show(Number(/** @type {HTMLElement} */ (item).dataset.at))
+    }
+    host.on(parts.errors, 'keydown', event => { if (event.key === 'Escape') this.toggle(false) })
   }
 
   get count() { return this.#collector.count }
@@ -62,7 +65,7 @@ export class Errors {
     this.#drawn = 0
     this.#lost = false
     this.#active = -1
-    this.#parts.errorList.replaceChildren()
+    this.#list.replaceChildren()
   }
 
   clear() {
@@ -123,18 +126,17 @@ export class Errors {
       button.dataset.at = `${this.#drawn}`
       const name = place && this.#host.row()?.editor && `Open ${place.file}:${place.line} in the editor`
       const opens = name ? [element('button', { type: 'button', class: 'edit', textContent: '↗', ariaLabel: name, title: name, onclick: () => edit(place, this.#host) })] : []
-      this.#parts.errorList.append(element('li', {}, button, ...opens))
+      this.#list.append(element('li', {}, button, ...opens))
     }
     this.#mark()
   }
 
   #mark() {
-    const { errorList, errorsCount } = this.#parts
-    errorList.querySelector('[aria-current]')?.removeAttribute('aria-current')
-    const button = errorList.children[this.#active]?.firstChild
+    this.#list.querySelector('[aria-current]')?.removeAttribute('aria-current')
+    const button = this.#list.children[this.#active]?.firstChild
     button?.setAttribute('aria-current', 'true')
     button?.scrollIntoView({ block: 'nearest' })
-    errorsCount.textContent = this.#active < 0 ? this.text : `${this.#active + 1} of ${this.count}`
+    this.#at.textContent = this.#active < 0 ? this.text : `${this.#active + 1} of ${this.count}`
   }
 
   // show leads to an error.

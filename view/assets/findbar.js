@@ -1,5 +1,4 @@
 // The bar for finding text in the output. Its Finder is loaded on first use.
-import { searchColors } from './themes.js'
 
 export class FindBar {
   #parts
@@ -65,7 +64,7 @@ export class FindBar {
   async #loadFinder(signal) {
     const { Finder } = await this.#host.load(signal) ?? {}
     if (!Finder || signal.aborted || !this.#screen.xterm) return null
-    return this.#finder ??= new Finder(this.#screen.xterm, () => searchColors(this.#host.dark()), this.#parts, {
+    return this.#finder ??= new Finder(this.#screen.xterm, this.#host.dark, this.#parts, {
       partial: () => this.#reading.partial && !this.#reading.moving, shown: () => this.#reading.shown,
       read: async () => (await this.#reading.seeker()).readOrSay(signal),
       show: async (history, last) => (await this.#reading.seeker()).show(history, last),

@@ -1,6 +1,11 @@
 // Finding text in all retained output, of which the screen may have only a part: the bar's choices, and the count.
 import { Search, patternOf } from './search.js'
 
+// searchColors returns the colours of matches, and of their places beside the scrollbar. The active one stands out.
+const searchColors = dark => dark
+  ? { other: { backgroundColor: '#5a4a12' }, active: { backgroundColor: '#ffb224', foregroundColor: '#0f141b' }, place: '#8a7120' }
+  : { other: { backgroundColor: '#fff1a8' }, active: { backgroundColor: '#ff9632', foregroundColor: '#14181d' }, place: '#d9b44a' }
+
 // Finder finds text for a bar. output gives access to the output: partial() says whether the screen has only a part of
 // it, which is shown(), a Window, or else the end; read() resolves to the History, or null; show(history, last) shows
 // another Window; transcript() is the Transcript, if the user wants one.
@@ -12,8 +17,8 @@ export class Finder {
   #before = 0 // matches before the screen, or NaN while they are counted
   #closed = false
 
-  constructor(xterm, colors, bar, output) {
-    this.#search = new Search(xterm, colors, dropped => {
+  constructor(xterm, dark, bar, output) {
+    this.#search = new Search(xterm, () => searchColors(dark()), dropped => {
       this.#before += dropped
       this.#showCount()
     })

@@ -5,6 +5,7 @@ import { Groups } from './groups.js'
 import { Headings } from './headings.js'
 import { linesOf } from './lines.js'
 import { Prompts } from './prompts.js'
+import { again, markLine, readable } from './rewrite.js'
 
 const maxKept = 10_000 // ids of groups, over replacements of the output
 
@@ -147,7 +148,7 @@ export class Folds {
 
   // canRead reports whether the output can be read again, or says that it cannot.
   async #canRead() {
-    const signal = this.#host.signal(), can = await this.#reading.readable()
+    const signal = this.#host.signal(), can = await readable(this.#screen, this.#host)
     if (!can) this.#host.say('The output cannot be read again, so its groups stay as they are.', signal)
     return can && !signal.aborted
   }
@@ -159,14 +160,14 @@ export class Folds {
     this.#byUser = true
     await this.#host.reload()
     this.#byUser = false
-    this.#reading.markLine()
+    markLine(this.#screen, this.#host)
   }
 
   // unfold unfolds groups, or else all.
   async unfold(ids = [...this.#folded]) {
     let some = false
     for (const id of ids) some = this.#folded.delete(id) || some
-    if (some) await this.#reading.again()
+    if (some) await again(this.#screen, this.#reading, this.#host)
     return some
   }
 

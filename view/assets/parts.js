@@ -53,13 +53,7 @@ export function build(root, onMenu) {
   p.findClose = button('✕', { 'aria-label': 'Close' })
   p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
     element('span', { class: 'find-text' }, p.findText, p.findCase, p.findWord, p.findRegex), p.findCount, p.findPrevious, p.findNext, p.findClose)
-  p.errorsCount = element('span', { class: 'count' })
-  p.errorsPrevious = button('↑', { 'aria-label': 'Previous error', title: 'Previous error (Shift+F8)' })
-  p.errorsNext = button('↓', { 'aria-label': 'Next error', title: 'Next error (F8)' })
-  p.errorsClose = button('✕', { 'aria-label': 'Close the errors' })
-  p.errorList = element('ol')
-  p.errors = element('section', { class: 'errors', id: 'errors', 'aria-label': 'Errors', hidden: true },
-    element('div', {}, p.errorsCount, p.errorsPrevious, p.errorsNext, p.errorsClose), p.errorList)
+  p.errors = element('section', { class: 'errors', id: 'errors', 'aria-label': 'Errors', hidden: true }) // Errors fills it
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
   p.gutter = element('div', {

@@ -72,43 +72,6 @@ export class Reading {
     if (this.shown && !this.moving) await this.#seek('later')
   }
 
-  // readable resolves to whether the output can be read again.
-  async readable() {
-    const signal = this.#host.signal()
-    const request = this.#screen.kind === 'pty' ? 'text' : `times?from=${this.#host.row().bytes}`
-    const { ok } = await fetch(`${this.#host.src()}/${request}`, { signal, method: 'HEAD' }).catch(() => ({ ok: false }))
-    return ok
-  }
-
-  // again writes the output again, and keeps the line at the top and the mark of the linked line.
-  async again() {
-    const { xterm, numbers, following } = this.#screen
-    if (!xterm || this.moving) return
-    const { viewportY } = xterm.buffer.active
-    if (this.shown) {
-      const seeker = await this.seeker()
-      await seeker.show(this.shown.history, this.shown.last, viewportY)
-    } else {
-      const top = following ? 0 : numbers.of(viewportY)
-      this.keeps = true
-      await this.#host.reload()
-      this.keeps = false
-      const row = top && this.#screen.numbers ? this.#screen.numbers.rowOf(top) : -1 // no numbers once the element is removed
-      if (row >= 0) {
-        this.#screen.leaveEnd()
-        this.#screen.xterm.scrollToLine(row)
-      }
-    }
-    this.markLine()
-  }
-
-  // markLine marks the linked line, if it is on the screen, without scrolling to it.
-  markLine() {
-    const line = Number(this.#host.line()), { numbers } = this.#screen
-    const row = line && numbers ? numbers.rowOf(line) : -1
-    if (row >= 0 && numbers.of(row) === line) this.#screen.mark(row)
-  }
-
   toEnd() {
     if (this.shown) this.#host.connect()
     else this.#screen.xterm?.scrollToBottom()

@@ -1,6 +1,6 @@
 // The style sheets of the element.
 
-const files = ['./xterm/xterm.css', './acp-terminal.css']
+const files = ['./xterm/xterm.css', './acp-terminal.css', './later.css']
 
 // addSheets adds the sheets to a shadow root, and resolves when they are loaded. In the bundle,
 // internal/checks/browsertest/bundle/sheets.js replaces this file: its sheets need no requests.
@@ -13,3 +13,9 @@ export function addSheets(root) {
     root.append(link)
   })))
 }
+
+/**
+ * addLater adds the styles of the bundle's later.js. Outside the bundle, addSheets adds them.
+ * @type {(styles?: string) => void}
+ */
+export const addLater = () => {}

@@ -21,8 +21,3 @@ export function themes(dark, pty) {
   const theme = dark ? onDark : onLight
   return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme
 }
-
-// searchColors returns the colours of matches, and of their places beside the scrollbar. The active one stands out.
-export const searchColors = dark => dark
-  ? { other: { backgroundColor: '#5a4a12' }, active: { backgroundColor: '#ffb224', foregroundColor: '#0f141b' }, place: '#8a7120' }
-  : { other: { backgroundColor: '#fff1a8' }, active: { backgroundColor: '#ff9632', foregroundColor: '#14181d' }, place: '#d9b44a' }

@@ -30,4 +30,5 @@ func TestBundleKeepsNotices(t *testing.T) {
 	files, err := build(assets)
 	require.NoError(t, err)
 	require.Contains(t, string(files["acp-terminal.js"]), "The xterm.js authors")
+	require.Contains(t, string(files["later.js"]), "Permission is hereby granted")
 }

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ var sheets string
 var modules = map[string]string{
 	"acp-terminal.js": "import './acp-terminal.js'; export * from './stream.js'; export * from './text.js'",
 	"page.js":         "import './page.js'", "single.js": "import './single.js'",
-	"later.js": "export * from './later.js'", "page.css": "@import './page.css';",
+	"later.js": "export * from './later.js'; export { default as styles } from './later.css'", "page.css": "@import './page.css';",
 }
 
 // internals matches names that only xterm.js uses, and acp-terminal.js beside it. Both are in one file.
@@ -83,6 +84,12 @@ func build(assets string) (map[string][]byte, error) {
 		}
 		files[name] = result.OutputFiles[0].Contents
 	}
+	notice, _, err := cutNotice(assets)
+	if err != nil {
+		return nil, err
+	}
+	files["later.js"] = append(files["later.js"], notice...)
+	files["acp-terminal.js"] = append(files["acp-terminal.js"], "/* The MIT License is at the end of later.js. */\n"...)
 	files["icon.svg"], err = os.ReadFile(filepath.Join(assets, "icon.svg"))
 	return files, err
 }
@@ -130,6 +137,21 @@ func cutXterm(path string) (string, error) {
 	return text, nil
 }
 
+// cutNotice returns the notice at the begin of xterm.css, which has the MIT License, and the rules after it that have a use. xterm.js
+// makes no shadows without the option useShadows.
+func cutNotice(assets string) (notice, rules []byte, err error) {
+	text, err := os.ReadFile(filepath.Join(assets, "xterm/xterm.css"))
+	if err != nil {
+		return nil, nil, err
+	}
+	begin, rest, found := bytes.Cut(text, []byte("*/\n"))
+	rules, _, ends := bytes.Cut(rest, []byte("/* Scrollable Content Inset Shadow */"))
+	if !found || !ends || !bytes.Contains(begin, []byte("Permission is hereby granted")) {
+		return nil, nil, errors.New("xterm.css: there is no license before the rules, or no shadows at their end")
+	}
+	return append(begin, "*/\n"...), rules, nil
+}
+
 // plugin also cuts xterm.js. It changes four kinds of imports: of acp-terminal.js and what that contains by a page, of later.js, of sheets.js, and
 // of a style sheet by that.
 func plugin(assets, file string) api.Plugin {
@@ -160,6 +182,9 @@ func plugin(assets, file string) api.Plugin {
 		})
 		b.OnLoad(api.OnLoadOptions{Filter: ".", Namespace: "text"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 			source, err := os.ReadFile(a.Path)
+			if filepath.Base(a.Path) == "xterm.css" {
+				_, source, err = cutNotice(assets)
+			}
 			if err != nil {
 				return api.OnLoadResult{}, err
 			}

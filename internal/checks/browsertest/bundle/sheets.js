@@ -2,7 +2,8 @@
 import xterm from './xterm/xterm.css'
 import own from './acp-terminal.css'
 
-const sheets = [xterm, own].map(text => {
+// The last is for the styles of later.js.
+const sheets = [xterm, own, ''].map(text => {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(text)
   return sheet
@@ -10,4 +11,8 @@ const sheets = [xterm, own].map(text => {
 
 export function addSheets(root) {
   root.adoptedStyleSheets.push(...sheets)
+}
+
+export function addLater(styles) {
+  sheets[2].replaceSync(styles)
 }

@@ -137,8 +137,8 @@ func cutXterm(path string) (string, error) {
 	return text, nil
 }
 
-// cutNotice returns the notice at the begin of xterm.css, which has the MIT License, and the rules after it that have a use. xterm.js
-// makes no shadows without the option useShadows.
+// cutNotice returns the notice with the MIT License at the begin of xterm.css, and the used rules after it. xterm.js makes no shadows
+// without the option useShadows.
 func cutNotice(assets string) (notice, rules []byte, err error) {
 	text, err := os.ReadFile(filepath.Join(assets, "xterm/xterm.css"))
 	if err != nil {

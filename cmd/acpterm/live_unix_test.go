@@ -150,7 +150,7 @@ func TestARowOfOtherCharacters(t *testing.T) {
 				"\r\x1b[32m"+fits+"\x1b[m", goOn, "\r"+long, goOn+".2", "\r\x1b[K"), "-prompt", "x")
 			w.await(`(?m)^\[1\] \| ` + fits + ` +\d+ s$`)
 			create()
-			w.await(`(?m)^\[1\] \| ` + text + fmt.Sprintf(`{%d,%d}… \d+ s$`, room-2, room-1))
+			w.await(`(?m)^\[1\] \| ` + text + fmt.Sprintf(`{%d,%d}… \d+ s$`, room-2, room))
 			require.NoError(t, os.WriteFile(goOn+".2", nil, 0o600))
 			w.exit(exitTurnEnded)
 		})

@@ -55,6 +55,7 @@ export class FindBar {
     if (text) await this.#host.folds()?.unfold()
     this.#screen.leaveEnd()
     const signal = this.#host.signal()
+    if (!incremental) await this.#host.loaded() // while the user types, what has arrived is enough
     const finder = await this.#loadFinder(signal)
     if (incremental && text !== this.#parts.findText.value) return false // the user has typed more
     return !!finder && finder.find(text, backwards, incremental)

@@ -37,7 +37,7 @@ func testErrors(t *testing.T, b visitor) {
 	p.until(`part('.first-error').textContent === '1 error' && visible(part('.first-error'))`)
 	texts <- "\x1b[31ma.ts(7,1): err"
 	texts <- "or TS2322: two\x1b[0m\r\n::group::tests\n" + strings.Repeat("ok\n", 60) + "--- FAIL: TestThree (0.00s)\n::endgroup::\nFAIL\nmake: *** [all] Error 1\n"
-	p.until(`part('.first-error').textContent === '3 errors'`)
+	p.until(`part('.first-error').textContent === '3 errors' && el.text.endsWith('make: *** [all] Error 1\n')`) // with its groups
 	eval[bool](p, `(part('.copy').click(), part('.fold-all').click(), true)`)
 	p.until(`el.text.endsWith('▸ tests\nFAIL\nmake: *** [all] Error 1\n')`)
 	close(texts)

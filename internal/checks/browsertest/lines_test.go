@@ -266,7 +266,7 @@ func testLoading(t *testing.T, b visitor) {
 	<-long.Done()
 	p := b.visit(t, v.only(short))
 	p.until(`el.text === 'short\n' && part('.loading').textContent === ''`)
-	eval[bool](p, `(() => { // the server sends the next message after an answer
+	eval[bool](p, fmt.Sprintf(`(() => { // the server sends the next message after an answer; the first stream has no part in this
 		const send = WebSocket.prototype.send
 		window.answers = 2
 		window.waiting = []
@@ -274,9 +274,9 @@ func testLoading(t *testing.T, b visitor) {
 			if (answers-- > 0) send.call(this, text)
 			else waiting.push(() => send.call(this, text))
 		}
+		el.setAttribute('src', %q)
 		return true
-	})()`)
-	eval[bool](p, fmt.Sprintf(`(el.setAttribute('src', %q), true)`, v.view.TerminalPath("session-1", long.ID())))
+	})()`, v.view.TerminalPath("session-1", long.ID())))
 	p.until(`/^Loading… [\d.]+ kB of 750 kB$/.test(part('.loading').textContent) && waiting.length > 0 && visible(part('.loading'))`)
 	eval[bool](p, `(answers = Infinity, waiting.forEach(go => go()), true)`)
 	p.until(`part('.loading').textContent === '' && el.text.endsWith('text\n') && el.row.ended > 0`)

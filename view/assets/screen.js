@@ -258,6 +258,7 @@ export class Screen {
     service._isPaused = this.numbers.held = false
     delete renderer.clear
     delete renderer.renderRows
+    service._pausedResizeTask.flush() // xterm.js puts a resize off while rendering is paused
     this.xterm.refresh(0, this.xterm.rows - 1)
   }
 

@@ -49,6 +49,18 @@ func testGrowing(t *testing.T, b visitor) {
 	eval[bool](p, catchCopies)
 	eval[bool](p, `el.copy().then(() => true)`)
 	require.True(t, eval[string](p, `copied`) == "first\n"+output, "the copy differs")
+
+	// A pane that gets lower while another part is written draws fewer rows, also if the browser is never idle.
+	rows := eval[int](p, `part('.xterm-rows').childElementCount`)
+	eval[bool](p, `(async () => {
+		window.requestIdleCallback = () => 0
+		const { length } = el.text, shown = el.earlier()
+		while (el.text.length >= length) await new Promise(resolve => setTimeout(resolve))
+		el.openFind()
+		await shown
+		return true
+	})()`)
+	p.until(fmt.Sprintf(`part('.xterm-rows').childElementCount < %d`, rows))
 	p.requireQuiet()
 	p.end()
 }

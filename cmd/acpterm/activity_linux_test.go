@@ -61,7 +61,11 @@ func TestRowOfAnIdleCommand(t *testing.T) {
 	t.Parallel()
 	w := openWindow(t, 120, 12, nil, exampleAgent(), "-prompt", line("listen"))
 	w.await(`(?m)^\[1\] .* idle \d+ s$`)
-	link := regexp.MustCompile(`localhost:\d+`).FindString(w.emulator.String())
+	link := ""
+	w.until(func() bool {
+		link = regexp.MustCompile(`localhost:\d+`).FindString(w.emulator.String())
+		return link != ""
+	}, "a link")
 	connection, err := net.Dial("tcp", link)
 	require.NoError(t, err)
 	require.NoError(t, connection.Close())

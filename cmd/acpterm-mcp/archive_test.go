@@ -33,10 +33,9 @@ func TestCommandsAreOnThePageAfterARestart(t *testing.T) {
 	s, messages := connectTo(t, nil, flags...)
 	_, ok := runLine(t, s, "echo second run")
 	require.True(t, ok)
-	url := regexp.MustCompile(`watch at (http://\S+)`).FindStringSubmatch(messages.String())
-	require.NotNil(t, url, messages)
+	url := linkIn(t, messages)
 	get := func(path string) string {
-		response, err := http.Get(url[1] + path)
+		response, err := http.Get(url + path)
 		require.NoError(t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)

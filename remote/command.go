@@ -54,7 +54,7 @@ const (
 	commandAbort = 500 * time.Millisecond
 	commandTerm  = 2 * time.Second
 
-	commandLastWords = time.Second
+	commandLastWords = 5 * time.Second // between the end of the output and the exit
 )
 
 // Open implements Transport by starting the command.
@@ -271,7 +271,8 @@ func (p *commandProcess) abort() {
 // closing its output, a process is about to exit.
 func (p *commandProcess) failure(err error) error {
 	select {
-	case <-p.silent.Done():
+	case <-p.exited.Done():
+		<-p.silent.Done()
 	case <-p.closing.Done():
 	case <-time.After(commandLastWords):
 	}

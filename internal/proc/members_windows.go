@@ -24,8 +24,8 @@ const maxCommand = 4 << 10
 const ListsMembers = true
 
 // Members returns the running processes of the job, in the order of their IDs. If something about a process cannot be
-// read, Members returns the rest with an error. The error is errors.ErrUnsupported for a command on a PTY, because the
-// system does not tell whether a process waits for input. After Close, Members returns none.
+// read, Members returns the rest with an error. The error is errors.ErrUnsupported for a command with a PTY or a
+// Spec.Stdin, because the system does not tell whether a process waits for input. After Close, Members returns none.
 func (t *Tree) Members() (members []Member, err error) {
 	t.mu.Lock()
 	closed, pids := t.job == 0, t.membersLocked()
@@ -47,7 +47,7 @@ func (t *Tree) Members() (members []Member, err error) {
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.PID, b.PID) })
-	if t.pty != nil {
+	if t.reads {
 		err = errors.Join(err, fmt.Errorf("whether a process waits for input: %w", errors.ErrUnsupported))
 	}
 	return members, err

@@ -51,6 +51,7 @@ const killedCode = 0xE0000009
 type Tree struct {
 	common
 	process windows.Handle // the leader; see unuse
+	reads   bool           // it has a PTY or a Spec.Stdin, whose readers cannot be seen
 
 	mu     sync.Mutex     // held during system calls that do not block
 	job    windows.Handle // 0 after Close
@@ -161,7 +162,7 @@ func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{common: common{limits: enforced}}
+	t := &Tree{common: common{limits: enforced}, reads: spec.PTY != nil || spec.Stdin != nil}
 	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Sys: &syscall.SysProcAttr{CmdLine: spec.CommandLine}}
 	if spec.PTY != nil {
 		if t.pty, t.output, err = s.openPTY(*spec.PTY, busy); err != nil {

@@ -265,8 +265,6 @@ func TestCloseEndsTheTree(t *testing.T) {
 	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
 }
 
-// Package capture relies on this: a deadline interrupts a blocked read without loss of data, reading continues after
-// it, and the output ends when the last writer has closed the pipe.
 // The members are the processes of the job, with the addresses on which they listen, and not those of this process.
 func TestMembers(t *testing.T) {
 	spec := sleeper(t)
@@ -304,6 +302,26 @@ func TestMembers(t *testing.T) {
 	require.Empty(t, members)
 }
 
+// That the system does not tell whether a process waits for input is an error, so that nobody takes it for idle.
+func TestMembersThatMayWaitForInput(t *testing.T) {
+	warmUp(t)
+	spec := sleeper(t)
+	stdin, input, err := InputPipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { stdin.Close(); input.Close() }) // after the handles are counted again
+	spec.Stdin = stdin
+	tree := start(t, spec)
+	members, err := tree.Members()
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.Len(t, members, 1)
+	var looks Looks
+	for range 2 {
+		require.Empty(t, looks.Add(members, err == nil))
+	}
+}
+
+// Package capture relies on this: a deadline interrupts a blocked read without loss of data, reading continues after
+// it, and the output ends when the last writer has closed the pipe.
 func TestOutputPipe(t *testing.T) {
 	r, w, err := OutputPipe()
 	require.NoError(t, err)

@@ -339,7 +339,7 @@ func (m *Manager) run(
 		escalation: lifeSteps(s.commands.escalation()),
 		timeout:    max(s.commands.Timeout, 0),
 		idle:       max(s.commands.IdleTimeout, 0),
-		owner:      managed{},
+		owner:      managed{m.machine.remote()},
 		backend:    notStarted{},
 		store:      newStore(limits, &s.commands),
 		shared:     &m.shared,

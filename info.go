@@ -28,6 +28,8 @@ type TerminalInfo struct {
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
+	// Remote indicates that Options.Runner runs the command, so its PID, files and ports are those of another machine.
+	Remote bool
 	// Backgrounded indicates that Terminal.MoveToBackground has been called.
 	Backgrounded bool
 	// HasPTY indicates that the command runs on a PTY.
@@ -70,8 +72,9 @@ func (t *Terminal) Info() TerminalInfo {
 type ProcessInfo = proc.Member
 
 // Processes returns the running processes of the terminal's tree, in the order of their PIDs. If something about them
-// cannot be read, it returns the rest with an error, which wraps errors.ErrUnsupported if none can be listed. Once ctx
-// is done, every error is ErrCancelled. Only a Runner can be slow to list processes.
+// cannot be read, it returns the rest with an error, which wraps errors.ErrUnsupported if none can be listed. It does
+// so for an attached terminal: its owner started the processes, and nothing tells which ones belong to it. Once ctx is
+// done, every error is ErrCancelled. Only a Runner can be slow to list processes.
 func (t *Terminal) Processes(ctx context.Context) ([]ProcessInfo, error) {
 	list, err := t.behind().processes(ctx)
 	if err != nil {

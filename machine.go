@@ -90,7 +90,7 @@ type owner interface {
 }
 
 // managed is the Manager as the owner of the commands that it runs.
-type managed struct{}
+type managed struct{ remote bool }
 
 func (managed) kill(ctx context.Context, t *Terminal, by EndedBy) error {
 	e := t.beginKill(by)
@@ -107,7 +107,8 @@ func (managed) ended(by EndedBy, e proc.Exit) (EndedBy, TerminalExitStatus) {
 	return by, TerminalExitStatus{ExitCode: code, Signal: signal, Meta: by.meta()}
 }
 
-func (managed) describe(t *Terminal, info *TerminalInfo) {
+func (o managed) describe(t *Terminal, info *TerminalInfo) {
+	info.Remote = o.remote
 	if !t.startedAt.IsZero() {
 		info.Cgroup = t.ownCgroup()
 	}

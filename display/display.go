@@ -39,11 +39,14 @@ func Quote(text string, most int) string {
 }
 
 // Links returns the links for a browser to the addresses that a command listens on, such as "http://localhost:5173".
-// Whether a web server answers there is not known. Addresses of loopback and of all interfaces are called localhost.
-func Links(addresses []netip.AddrPort) (links []string) {
+// Whether a web server answers there is not known. Addresses of loopback and of all interfaces are called localhost. If
+// remote is set, as acpterm.TerminalInfo.Remote says, they are another machine's, and returned without a link.
+func Links(addresses []netip.AddrPort, remote bool) (links []string) {
 	for _, a := range addresses {
 		link := "http://" + a.String()
-		if ip := a.Addr().Unmap(); ip.IsUnspecified() || ip.IsLoopback() {
+		if remote {
+			link = a.String()
+		} else if ip := a.Addr().Unmap(); ip.IsUnspecified() || ip.IsLoopback() {
 			link = fmt.Sprintf("http://localhost:%d", a.Port())
 		}
 		if !slices.Contains(links, link) {

@@ -11,11 +11,15 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
+// activity is what a row says about the processes of a command, in its Activity and its Listening.
+type activity struct{ state, listening string }
+
 // watchActivity keeps the activity of an entry up to date until ctx is done, or no process is left. The entry may move to
 // the archive meanwhile.
 func (t *table) watchActivity(ctx context.Context, e *entry, terminal *acpterm.Terminal) {
-	t.setActivity(e, +1, acpterm.Activity{})
-	defer t.setActivity(e, -1, acpterm.Activity{})
+	t.setActivity(e, +1, activity{})
+	defer t.setActivity(e, -1, activity{})
+	remote := terminal.Info().Remote
 	running, stop := context.WithCancel(ctx)
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
@@ -29,16 +33,16 @@ func (t *table) watchActivity(ctx context.Context, e *entry, terminal *acpterm.T
 	})
 	for _, until := range []context.Context{running, ctx} {
 		for a := range terminal.Watch(until) { // an error leaves the State empty
-			t.setActivity(e, 0, a)
+			t.setActivity(e, 0, activity{a.State, strings.Join(display.Links(a.Listening, remote), " ")})
 		}
 	}
 	if ctx.Err() == nil {
-		t.setActivity(e, 0, acpterm.Activity{})
+		t.setActivity(e, 0, activity{})
 	}
 }
 
 // setActivity sets the activity of an entry, unless streams begin or end to watch it while others do.
-func (t *table) setActivity(e *entry, watchers int, a acpterm.Activity) {
+func (t *table) setActivity(e *entry, watchers int, a activity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.watchers += watchers
@@ -49,9 +53,9 @@ func (t *table) setActivity(e *entry, watchers int, a acpterm.Activity) {
 }
 
 // show adds the activity to a row.
-func (r *row) show(a acpterm.Activity) {
+func (r *row) show(a activity) {
 	if r.Ended == 0 {
-		r.Activity = a.State
+		r.Activity = a.state
 	}
-	r.Listening = strings.Join(display.Links(a.Listening), " ")
+	r.Listening = a.listening
 }

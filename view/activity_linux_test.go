@@ -1,8 +1,10 @@
 package view_test
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,6 +67,27 @@ func TestRowsLinkToWhatACommandHasLeft(t *testing.T) {
 		_, _, ended := s.text(nil)
 		require.True(t, ended)
 	}
+}
+
+// elsewhere runs commands on another machine, where each listens on a port.
+type elsewhere struct{ acptermtest.Commands }
+
+func (e elsewhere) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
+	p, err := e.Commands.Start(ctx, r)
+	return listening{p}, err
+}
+
+type listening struct{ acpterm.Process }
+
+func (listening) Processes(context.Context) ([]acpterm.ProcessInfo, error) {
+	return []acpterm.ProcessInfo{{PID: 1, Listening: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:5173")}}}, nil
+}
+
+// A port of another machine is no link, since it would lead to a server on the user's.
+func TestRowsDoNotLinkToAnotherMachine(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: elsewhere{acptermtest.Commands{"serve": acptermtest.Block}}})
+	v := newViewer(t, m, view.Options{})
+	v.open(output(v.create("s", "serve")), "").until(func(r tableRow) bool { return r.Listening == "127.0.0.1:5173" })
 }
 
 // Rows say for how long a command was idle before it was ended for that, also after a restart.

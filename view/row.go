@@ -67,7 +67,7 @@ type row struct {
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
 	// Activity is "input", "busy" or "idle" while a page shows the output of the running command. Listening has the
-	// links to the ports that its processes listen on, separated by spaces.
+	// links to the ports that its processes listen on, or the addresses on another machine, separated by spaces.
 	Activity  string `json:"activity,omitempty"`
 	Listening string `json:"listening,omitempty"`
 	size

@@ -44,7 +44,7 @@ type entry struct {
 	stops     int       // pending stops by pages
 	stopError string    // why the last stop failed
 	watchers  int       // streams that watch the activity
-	activity  acpterm.Activity
+	activity  activity
 
 	row       row   // as of the last refresh
 	version   int64 // of the row

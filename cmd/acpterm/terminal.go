@@ -142,7 +142,7 @@ func (t *shownTerminal) showActivity(ctx context.Context) {
 		} else if t.idle.IsZero() {
 			t.idle = time.Now()
 		}
-		for _, link := range display.Links(a.Listening) {
+		for _, link := range display.Links(a.Listening, t.Info().Remote) {
 			if !slices.Contains(t.links, link) {
 				t.links = append(t.links, link)
 				lines += "listens on " + link + "\n"

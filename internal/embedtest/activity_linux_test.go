@@ -327,6 +327,7 @@ func TestProcessesThatCannotBeListed(t *testing.T) {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorIs(t, err, acpterm.ErrInternal)
 		require.Empty(t, list)
+		require.Equal(t, term == elsewhere, term.Info().Remote)
 		for a, err := range term.Watch(t.Context()) {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.Zero(t, a)

@@ -23,6 +23,7 @@ func TestTerminalInfo(t *testing.T) {
 	require.Equal(t, acpterm.SessionID("s"), running.SessionID)
 	require.Equal(t, term.Command(), running.Command)
 	require.Positive(t, running.PID)
+	require.False(t, running.Remote)
 	require.Equal(t, acpterm.StateRunning, running.State)
 	require.Nil(t, running.ExitStatus)
 	require.Empty(t, running.EndedBy)

@@ -169,7 +169,7 @@ export class Header {
     while (shown.childElementCount > texts.length) shown.lastChild.remove()
     texts.forEach((text, i) => {
       const item = shown.children[i] ?? shown.appendChild(element('li'))
-      const link = i >= numbers.length
+      const link = i >= numbers.length && text.startsWith('http:') // otherwise an address on another machine
       if (item.textContent === text && !!item.firstElementChild === link) return
       item.replaceChildren(link ? element('a', { href: text, target: '_blank', rel: 'noreferrer', textContent: text }) : text)
       item.title = text.length > 60 ? text : ''

@@ -3,8 +3,10 @@ package browsertest
 // What the page says of a command's processes: they wait for input, listen on a port, or were idle for too long.
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -41,6 +43,31 @@ input()'`)
 	require.Equal(t, link, eval[string](p, `part('.numbers a').textContent`))
 	fmt.Fprintln(terminal)
 	p.until(`!part('.numbers a')`)
+}
+
+// A port of another machine is text: a link would lead to a server on the user's.
+func testRemotePort(t *testing.T, b *browser) {
+	commands := acptermtest.Commands{"serve": acptermtest.Block}
+	v := serve(t, acptermtest.NewManager(t, &acpterm.Options{Runner: elsewhere{commands}}), nil)
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "serve"}, nil)
+	require.NoError(t, err)
+	p := b.open(t, v.only(terminal))
+	p.until(`part('.numbers').innerText.includes('127.0.0.1:5173')`)
+	require.Zero(t, eval[int](p, `el.shadowRoot.querySelectorAll('.numbers a').length`))
+}
+
+// elsewhere runs commands on another machine, where each listens on a port.
+type elsewhere struct{ acptermtest.Commands }
+
+func (e elsewhere) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
+	p, err := e.Commands.Start(ctx, r)
+	return listening{p}, err
+}
+
+type listening struct{ acpterm.Process }
+
+func (listening) Processes(context.Context) ([]acpterm.ProcessInfo, error) {
+	return []acpterm.ProcessInfo{{PID: 1, Listening: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:5173")}}}, nil
 }
 
 // The state of a command that was ended because it was idle says for how long. The link to a server that a command has

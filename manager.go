@@ -288,7 +288,8 @@ func (m *Manager) discard(t *Terminal) {
 
 // Shutdown gracefully shuts down the Manager. New terminals are refused, and existing ones are released concurrently.
 // When Shutdown returns, no processes, goroutines, timers or files of the Manager remain, except for survivors. Any
-// errors from releasing the terminals are joined and returned. Subsequent calls also wait and return the same error. If
+// errors from releasing the terminals are joined and returned, but not those of earlier releases, whose survivors are
+// abandoned. Subsequent calls also wait and return the same error. If
 // ctx is done before the shutdown is complete, Shutdown returns ErrCancelled and the terminals continue to be released
 // in the background, but Options.Record is cancelled. In that case, call Close to kill the remaining processes.
 func (m *Manager) Shutdown(ctx context.Context) error {

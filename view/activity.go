@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// activity is what a row says about the processes of a command, in its Activity and its Listening.
+// activity has the Activity and the Listening of a row.
 type activity struct{ state, listening string }
 
 // watchActivity keeps the activity of an entry up to date until ctx is done, or no process is left. The entry may move to

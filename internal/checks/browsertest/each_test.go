@@ -218,15 +218,21 @@ func eval[T any](p tab, expression string) (v T) {
 	return v
 }
 
+// leastLooks is how often awaitTrue looks at least. On a machine that is busy with something else, a look takes seconds.
+const leastLooks = 200
+
 // awaitTrue waits until an expression is true.
 func awaitTrue(p tab, expression string) {
 	p.test().Helper()
-	for deadline := time.Now().Add(timeout); p.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline := time.Now().Add(timeout)
+	for looks := 1; p.json("!!("+expression+")") != "true"; looks++ {
+		if time.Now().After(deadline) && looks >= leastLooks {
 			p.requireQuiet()
-			p.test().Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s\nthe note is %s\nthe page is %s",
-				expression, p.json("el.text"), p.json("el.row"), p.json("part('.note').textContent"), p.json("document.visibilityState"))
+			p.test().Fatalf("the page has not come to %s\nthe text begins and ends with %s\nthe state is %s\nthe note is %s\nthe page is %s",
+				expression, p.json("[el.text.slice(0, 300), el.text.slice(-300)]"), p.json("el.row"),
+				p.json("part('.note').textContent"), p.json("document.visibilityState"))
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

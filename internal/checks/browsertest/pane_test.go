@@ -44,9 +44,9 @@ func testPaneSize(t *testing.T, b visitor) {
 	other.until(fits)
 	require.Equal(t, first, terminal.Info().Size.Columns, "who only looks does not decide")
 	escape(other)
-	other.until(fmt.Sprintf(`el.row.columns !== %d && `, first) + fills)
+	other.until(fmt.Sprintf(`el.row.columns !== %d && part('.screen.fills') && `, first) + fills)
 	second := terminal.Info().Size.Columns
-	one.until(fmt.Sprintf(`el.row.columns === %d && `, second) + fits)
+	one.until(fmt.Sprintf(`el.row.columns === %d && !part('.screen.fills') && `, second) + fits)
 	one.resize(1000, 700)
 	one.until(fits)
 	require.Equal(t, second, terminal.Info().Size.Columns)

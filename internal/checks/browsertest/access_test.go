@@ -31,7 +31,7 @@ func testFindByKeyboard(t *testing.T, b visitor) {
 	p := b.visit(t, v.only(v.create(t, "ci")))
 	p.until(`el.row?.ended && el.text.endsWith('bad\n')`)
 	find := func() {
-		eval[bool](p, `(el.openFind(), part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
+		eval[bool](p, `(part('.count').textContent = '', el.openFind(), part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
 		p.until(`part('.count').textContent === '2 of 2'`)
 		eval[bool](p, pressed("F3"))
 		p.until(`part('.count').textContent === '1 of 2'`)

@@ -344,7 +344,7 @@ func testAlternateScreen(t *testing.T, b *browser) {
 	p := b.open(t, y.only(terminal), look("light", 1000, 700, 1))
 	p.until(`el.text === 'before\n' && part('.xterm-cursor')`)
 	p.focusScreen()
-	p.until(`el.row.columns > 80`) // it fits the pane
+	p.until(`el.row.columns > 80 && ` + fills) // the program draws for this size
 	p.press("\r")
 	p.until(`el.text.includes('five') && !part('.xterm-cursor')`)
 	rows := terminal.Info().Size.Rows

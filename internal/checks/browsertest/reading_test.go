@@ -54,7 +54,7 @@ func testLinks(t *testing.T, b *browser) {
 		"see http://127.0.0.1:1/x?y=z#w, or not\njavascript:alert(1) file:///etc/passwd\n日本 "+long+"\n"+
 			"\x1b]8;;https://evil.example\x07http://good.example\x1b]8;;\x07\n", 0)}), nil)
 	p := b.open(t, v.only(v.create(t, "make")), look("light", 1000, 600, 1))
-	p.until(`el.text.includes('good.example')`)
+	p.until(`el.text.includes('good.example') && el.row.ended`)
 	eval[bool](p, `(window.asked = [], window.opened = [], window.confirm = text => { asked.push(text.split('\n').at(-1)); return agree },
 		window.open = (...all) => { opened.push(all.join(' ')) }, window.agree = false, true)`)
 	for _, c := range []struct {
@@ -116,7 +116,7 @@ func testLinksEndAtHiddenCharacters(t *testing.T, b *browser) {
 	output.WriteString("http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z end\n") // visible characters do not
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(output.String(), 0)}), nil)
 	p := b.open(t, v.only(v.create(t, "make")), look("light", 1000, 1200, 1))
-	p.until(`el.text.includes('end')`)
+	p.until(`el.text.includes('end') && el.row.ended`)
 	eval[bool](p, `(window.asked = [], window.confirm = text => { asked.push(text.split('\n').at(-1)); return false }, true)`)
 	for row := range len(hidden) + 1 {
 		want := "http://good.example/a"

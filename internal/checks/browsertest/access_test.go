@@ -112,7 +112,7 @@ func axe(t *testing.T) string {
 // requireAccessible fails if axe has a serious finding. A visible name must be part of the accessible one, for speech.
 func requireAccessible(p *page, source, what string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, timeout)
+	ctx, cancel := context.WithTimeout(p.ctx, callTimeout)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[any]("window.axe || ("+"(() => {"+source+"})()); null"))
 	require.NoError(p.t, err)

@@ -41,6 +41,9 @@ import (
 // timeout bounds waits for a page. Only a failing test takes that long.
 const timeout = time.Minute
 
+// callTimeout bounds a call to a browser, which also takes long while other processes leave the browser next to no time.
+const callTimeout = 5 * time.Minute
+
 // findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it. Its shell
 // without windows needs a third less of the processors, and has the same engine. .ci/long prefers the whole browser.
 func findChromium(t testing.TB) string {
@@ -111,7 +114,7 @@ func startBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *browser {
 		chromedp.ExecPath(findChromium(t)), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		chromedp.Flag("crash-dumps-dir", dir), chromedp.Env("HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir,
 			"XDG_CACHE_HOME="+dir),
-		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.WSURLReadTimeout(callTimeout))
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
@@ -193,7 +196,7 @@ func (b *browser) take(t testing.TB) *chromeTab {
 
 // giveBack resets a tab. Nothing of the page remains, neither its connections nor its look.
 func (b *browser) giveBack(t testing.TB, c *chromeTab) {
-	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	ctx, cancel := context.WithTimeout(c.ctx, callTimeout)
 	defer cancel()
 	_, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: empty}}})
 	if err == nil {
@@ -243,7 +246,7 @@ func (p *page) requireQuiet() {
 
 func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, timeout)
+	ctx, cancel := context.WithTimeout(p.ctx, callTimeout)
 	defer cancel()
 	require.NoError(p.t, chromedp.Do(ctx, actions...))
 }
@@ -259,7 +262,7 @@ func (p *page) test() testing.TB { return p.t }
 
 func (p *page) json(expression string) string {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, timeout)
+	ctx, cancel := context.WithTimeout(p.ctx, callTimeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[string](jsonOf(expression), chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err, expression)

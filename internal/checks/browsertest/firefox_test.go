@@ -67,7 +67,7 @@ func startFirefox(t *testing.T) *firefox {
 	}
 	require.NotEmpty(t, address, "Firefox does not say where it listens")
 	go io.Copy(io.Discard, stderr) // so that it does not block
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, address+"/session", nil)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func (f *firefox) call(method string, params, into any) {
 
 // try is like call, but returns the error. After an error the connection may be closed.
 func (f *firefox) try(method string, params, into any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	f.id++
 	text, err := json.Marshal(map[string]any{"id": f.id, "method": method, "params": params})

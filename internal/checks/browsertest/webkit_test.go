@@ -93,7 +93,7 @@ func (w *webkit) call(method, path string, params, into any) {
 	}
 	r, err := http.NewRequest(method, w.session+path, body)
 	require.NoError(w.t, err)
-	client := http.Client{Timeout: 2 * timeout}
+	client := http.Client{Timeout: callTimeout}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(r)
 	require.NoError(w.t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,18 @@ import (
 
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
+
+// isListHeld reports whether a list that has been asked for waits for output to be sent.
+func isListHeld() bool {
+	var stacks strings.Builder
+	pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+	for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
+		if strings.Contains(stack, "server.(*server).list+") && strings.Contains(stack, "server.(*process).await+") {
+			return true
+		}
+	}
+	return false
+}
 
 // A list that says that a process waits for input follows all output before that, on a slow connection, too.
 func TestListsFollowTheOutput(t *testing.T) {
@@ -32,8 +45,9 @@ func TestListsFollowTheOutput(t *testing.T) {
 		return err == nil && strings.Contains(string(stat), ") S ")
 	}, time.Minute, time.Millisecond)
 	id := c.send(frame.Request{List: &frame.Process{Process: number}})
+	held := assert.Eventually(t, isListHeld, time.Minute, time.Millisecond, "the list does not wait for the output")
 	c.gate.Unlock()
-	require.True(t, waits)
+	require.True(t, waits && held)
 	list := c.answered(id).List
 	require.Len(t, list.Processes, 1)
 	require.True(t, list.Processes[0].ReadsInput)

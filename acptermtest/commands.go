@@ -28,8 +28,9 @@ import (
 //
 // All directories are assumed to exist, and all programs are assumed to be in /usr/bin. Relative paths are resolved
 // relative to the command's directory, or relative to / if the command does not have a directory. Limits are reported
-// as enforced; a Script exceeds one by calling Process.Raise. A Machine also scripts Base, unenforceable limits, and
-// commands that fail to start.
+// as enforced; a Script exceeds one by calling Process.Raise. CommandOptions.IdleTimeout ends a command whose Scripts
+// are silent and wait in Block, Process.Sleep or Process.Await for so long. A Machine also scripts Base, unenforceable
+// limits, and commands that fail to start.
 //
 // Commands is safe for concurrent use as long as the map is not modified.
 type Commands map[string]Script

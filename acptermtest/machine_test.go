@@ -2,6 +2,9 @@ package acptermtest_test
 
 import (
 	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,6 +66,75 @@ func TestMachine(t *testing.T) {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "pwd"}, nil)
 		require.ErrorIs(t, err, acpterm.ErrConnectionLost)
 	})
+}
+
+// IdleTimeout ends a command whose scripts only wait, and no other.
+func TestIdleCommands(t *testing.T) {
+	prints := func(p *acptermtest.Process) int {
+		for range 100 {
+			p.Sleep(time.Minute)
+			fmt.Fprintln(p, "here")
+		}
+		return 0
+	}
+	works := func(*acptermtest.Process) int { time.Sleep(time.Hour); return 0 }
+	o := acpterm.Options{Commands: acpterm.CommandOptions{IdleTimeout: 10 * time.Minute}, Runner: acptermtest.Commands{
+		"block": acptermtest.Block, "print": prints, "work": works,
+		"leave": func(p *acptermtest.Process) int { p.Spawn(works); return acptermtest.Block(p) },
+	}}
+	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		began := time.Now()
+		idle, kept := create(t, m, "block"), []*acpterm.Terminal{create(t, m, "print"), create(t, m, "work")}
+		parent := create(t, m, "leave")
+		synctest.Wait()
+		list, err := parent.Processes(t.Context())
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		pid := parent.Info().PID
+		require.Equal(t, []acpterm.ProcessInfo{
+			{PID: pid, Command: "leave"}, {PID: pid + 1, Parent: pid, Command: "leave", Runnable: true},
+		}, list)
+		<-idle.Done()
+		require.Equal(t, acpterm.EndedByIdle, idle.EndedBy())
+		require.Less(t, time.Since(began), 13*time.Minute)
+		for _, term := range kept {
+			<-term.Done()
+			require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+		}
+		require.Equal(t, acpterm.EndedByIdle, parent.EndedBy())
+		<-parent.Gone()
+		list, err = parent.Processes(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, list)
+	})
+}
+
+// The same client runs git, and its script. The test names what the client forgets to release.
+func TestWithGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	version, err := exec.Command("git", "--version").Output()
+	require.NoError(t, err)
+	script := acptermtest.Machine{Commands: acptermtest.Commands{"git --version": acptermtest.Print(string(version), 0)}}
+	for _, runner := range []acpterm.Runner{nil, script} {
+		m := acptermtest.NewManager(t, &acpterm.Options{
+			Runner: runner,
+			CommandsFor: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
+				return &acpterm.CommandOptions{OutputByteLimit: map[string]int64{"git": 3}[filepath.Base(c.Path)]}
+			},
+		})
+		term := create(t, m, "git", "--version")
+		status, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.True(t, status.Success())
+		require.Equal(t, string(version[len(version)-3:]), term.Output().Output)
+		r := &failureRecorder{TB: t}
+		acptermtest.AllReleased(r, m)
+		require.Len(t, r.failures, 1)
+		require.Contains(t, r.failures[0], ` of session "s", ended: git --version`)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		acptermtest.AllReleased(t, m)
+	}
 }
 
 // AllReleased waits for releases that follow, and names what is left.

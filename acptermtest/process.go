@@ -4,9 +4,12 @@ package acptermtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +26,9 @@ type Process struct {
 
 	status acpterm.TerminalExitStatus // valid once done is closed
 	done   chan struct{}              // closed when the script has returned
+
+	pid  int
+	idle atomic.Bool // the script waits in Block, Sleep or Await
 
 	mu      sync.Mutex
 	ignored []syscall.Signal
@@ -101,6 +107,8 @@ func (p *Process) LoseConnection() {
 // await waits until the timer fires, a signal arrives or the process ends.
 func (p *Process) await(timer <-chan time.Time, signals <-chan syscall.Signal) (sig syscall.Signal) {
 	p.exitIfEnded()
+	p.idle.Store(true)
+	defer p.idle.Store(false)
 	select {
 	case <-timer:
 	case sig = <-signals:
@@ -162,6 +170,7 @@ type tree struct {
 	lost   chan struct{} // closed by LoseConnection
 
 	mu     sync.Mutex
+	count  int // processes so far
 	alive  []*Process
 	unseen bool // the connection was lost before the leader ended
 }
@@ -171,6 +180,8 @@ func (t *tree) spawn(script Script) *Process {
 	p := &Process{tree: t, done: make(chan struct{}), pending: make(chan syscall.Signal, 16)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	t.mu.Lock()
+	p.pid = t.pid + t.count
+	t.count++
 	t.alive = append(t.alive, p)
 	if t.leader == nil {
 		t.leader = p
@@ -245,6 +256,26 @@ func (t *tree) Err() error {
 	default:
 		return nil
 	}
+}
+
+// errWork is why Terminal.Watch does not know the state of a script.
+var errWork = fmt.Errorf("acptermtest: how much a Script works is not known: %w", errors.ErrUnsupported)
+
+// Processes returns the processes whose scripts have not returned. A script that does not wait is taken to work.
+func (t *tree) Processes(context.Context) (list []acpterm.ProcessInfo, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	for _, p := range t.alive {
+		info := acpterm.ProcessInfo{PID: p.pid, Command: t.launch.Command.String(), Runnable: !p.idle.Load()}
+		if p != t.leader {
+			info.Parent = t.pid
+		}
+		list, err = append(list, info), errWork
+	}
+	return list, err
 }
 
 // Limits returns all limits of the command.

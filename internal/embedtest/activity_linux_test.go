@@ -315,7 +315,7 @@ func TestIdleCommandsEnd(t *testing.T) {
 
 // Observers of processes elsewhere get an error.
 func TestProcessesThatCannotBeListed(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"block": acptermtest.Block}})
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: listless{acptermtest.Commands{"block": acptermtest.Block}}})
 	elsewhere := hosttest.Create(t, m, hosttest.CommandRequest("block"))
 	var attached *acpterm.Terminal
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { attached = term }})

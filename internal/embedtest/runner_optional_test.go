@@ -19,13 +19,21 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
+// listless is a Runner whose processes cannot be listed.
+type listless struct{ acptermtest.Commands }
+
+func (l listless) Start(ctx context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
+	p, err := l.Commands.Start(ctx, r)
+	return struct{ acpterm.Process }{p}, err
+}
+
 // Options that a Runner cannot provide are refused, and leave nothing running.
 func TestARunnerWithoutInputAndLists(t *testing.T) {
 	ended := make(chan bool, 1)
-	m := hosttest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"x": func(p *acptermtest.Process) int {
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: listless{acptermtest.Commands{"x": func(p *acptermtest.Process) int {
 		defer func() { ended <- true }()
 		return acptermtest.Block(p)
-	}}})
+	}}}})
 	for field, options := range map[string]acpterm.CommandOptions{
 		"CommandOptions.Stdin":       {Stdin: &acpterm.StdinOptions{}},
 		"CommandOptions.IdleTimeout": {IdleTimeout: time.Hour},

@@ -66,22 +66,11 @@ func (c *session) look(t *acpterm.Terminal, r *commandResult) {
 	}
 }
 
-// tell remembers the told news about a command, and forgets released commands.
+// tell remembers the told news about a command.
 func (c *session) tell(t *acpterm.Terminal, n news) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for other := range c.told {
-		select {
-		case <-other.Released():
-			delete(c.told, other)
-		default:
-		}
-	}
-	if n.waits || len(n.listening) > 0 {
-		c.told[t] = n
-	} else {
-		delete(c.told, t)
-	}
+	c.known(t).told = n
 }
 
 // A wait begins to watch a command after a while. Most commands end before, and a look reads the whole process table.
@@ -93,11 +82,9 @@ const (
 // awaitNews closes found when a command does something that the model has not been told. stop ends the wait.
 func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	c.mu.Lock()
-	before := c.told[t]
-	c.mu.Unlock()
+	known := c.command(t)
 	delay := watchDelay
-	if c.inputOf(t) != nil {
+	if known.writing != nil {
 		delay = watchInputDelay
 	}
 	heard := make(chan struct{})
@@ -109,7 +96,7 @@ func (c *session) awaitNews(ctx context.Context, t *acpterm.Terminal) (found <-c
 			return
 		}
 		for a := range t.Watch(ctx) {
-			if newsOf(a).isNew(before) {
+			if newsOf(a).isNew(known.told) {
 				close(heard)
 				return
 			}

@@ -26,6 +26,10 @@ const (
 	quietWait = 4 * time.Minute
 	// maxLabel is the most bytes of a command, a directory or a description in a list.
 	maxLabel = 200
+	// killShare is the part of MaxText, as 1/killShare, that a result of kill may have: the model has asked for no output.
+	killShare = 8
+	// longRun is from when on a result says how long the command has been running.
+	longRun = 10 * time.Second
 )
 
 func (c *session) run(ctx context.Context, req *mcp.CallToolRequest, in runInput) (
@@ -129,9 +133,12 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	if err != nil {
 		return nil, commandResult{}, err
 	}
-	offset := in.Offset
-	if total := t.OutputTotal(); offset < 0 {
-		offset = max(0, offset+total)
+	var from int64 // where the search for a match begins
+	if in.Offset != nil {
+		from = *in.Offset
+		if total := t.OutputTotal(); from < 0 {
+			from = max(0, from+total)
+		}
 	}
 	ctx, done := c.within(ctx)
 	defer done()
@@ -141,7 +148,7 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	if match == nil {
 		err = c.await(ctx, t, c.limit(req, in.WaitMS, defaultWait))
 	} else {
-		line, found = c.awaitMatch(ctx, t, offset, match, c.limit(req, in.WaitMS, defaultWait))
+		line, found = c.awaitMatch(ctx, t, from, match, c.limit(req, in.WaitMS, defaultWait))
 		if ctx.Err() != nil {
 			err = c.cancelled(ctx, t)
 		}
@@ -152,6 +159,10 @@ func (c *session) wait(ctx context.Context, req *mcp.CallToolRequest, in waitInp
 	}
 	r := readState(t)
 	r.Matched, r.MatchedLine = found, shorten(line, maxErrorText)
+	offset := int64(unseen)
+	if in.Offset != nil || r.failed() && c.command(t).shown.isCut() { // then it may have left out the first errors
+		offset = from
+	}
 	return c.describe(t, r, offset, in.MaxBytes, showEnds)
 }
 
@@ -212,7 +223,7 @@ func (c *session) kill(ctx context.Context, req *mcp.CallToolRequest, in idInput
 	if err != nil {
 		return nil, commandResult{}, advice(err)
 	}
-	return c.describe(t, readState(t), 0, 0, showEnd)
+	return c.describe(t, readState(t), unseen, c.options.maxText()/killShare, showEnd)
 }
 
 func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInput) (
@@ -223,7 +234,7 @@ func (c *session) release(ctx context.Context, _ *mcp.CallToolRequest, in idInpu
 	if in.ID == endedCommands {
 		return c.releaseEnded(ctx)
 	}
-	if err := c.manager.Release(ctx, c.id, acpterm.TerminalID(in.ID)); err != nil {
+	if err := c.manager.Release(ctx, c.id, c.terminalID(in.ID)); err != nil {
 		return nil, releaseResult{}, advice(err)
 	}
 	return text("Released " + in.ID + "."), releaseResult(in), nil
@@ -263,7 +274,7 @@ func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.C
 	r := listResult{Commands: []listedCommand{}}
 	size := 0
 	for _, t := range slices.Backward(all) { // the newest are more useful
-		l := listed(t)
+		l := c.listed(t)
 		if size += len(l.Command) + len(l.Cwd) + len(l.Description) + maxLabel; size > c.options.maxText() {
 			r.Omitted = len(all) - len(r.Commands)
 			break
@@ -274,10 +285,10 @@ func (c *session) list(context.Context, *mcp.CallToolRequest, listInput) (*mcp.C
 	return text(r.String()), r, nil
 }
 
-func listed(t *acpterm.Terminal) listedCommand {
+func (c *session) listed(t *acpterm.Terminal) listedCommand {
 	info, state := t.Info(), readState(t)
 	l := listedCommand{
-		ID: state.ID, State: state.State, ExitCode: state.ExitCode, Signal: state.Signal, RunMS: state.RunMS,
+		ID: c.command(t).id, State: state.State, ExitCode: state.ExitCode, Signal: state.Signal, RunMS: state.RunMS,
 		Command: shorten(info.Command.String(), maxLabel), Cwd: shorten(info.Command.Dir, maxLabel),
 		OutputBytes: info.Written,
 	}
@@ -287,7 +298,7 @@ func listed(t *acpterm.Terminal) listedCommand {
 
 // terminal returns a terminal of this session.
 func (c *session) terminal(id string) (*acpterm.Terminal, error) {
-	t, err := c.manager.Terminal(c.id, acpterm.TerminalID(id))
+	t, err := c.manager.Terminal(c.id, c.terminalID(id))
 	if err != nil {
 		return nil, advice(err)
 	}
@@ -297,7 +308,10 @@ func (c *session) terminal(id string) (*acpterm.Terminal, error) {
 // readState returns the state of a command. If the command has ended, a later read of the output is complete.
 func readState(t *acpterm.Terminal) commandResult {
 	info := t.Info()
-	r := commandResult{ID: string(info.ID), State: info.State.String(), EndedBy: string(info.EndedBy)}
+	r := commandResult{State: info.State.String()}
+	if info.EndedBy != acpterm.EndedByItself {
+		r.EndedBy = string(info.EndedBy)
+	}
 	r.MovedToBackground = info.Backgrounded && info.State == acpterm.StateRunning
 	if s := info.ExitStatus; s != nil {
 		r.ExitCode = s.ExitCode
@@ -319,25 +333,36 @@ func readState(t *acpterm.Terminal) commandResult {
 func (c *session) describe(t *acpterm.Terminal, r commandResult, offset int64, limit int, part show) (
 	*mcp.CallToolResult, commandResult, error,
 ) {
+	known := c.command(t)
+	r.ID = known.id
 	c.look(t, &r)
 	most := c.options.maxText()
 	if limit > 0 {
 		most = min(most, max(limit, minText))
 	}
 	var failures []piece
-	if r.Signal != "" || r.ExitCode != nil && *r.ExitCode != 0 {
+	if r.failed() {
 		failures = c.failuresOf(t)
 	}
-	var e excerpt
-	if input := c.inputOf(t); input != nil {
-		e = input.excerpt(t, offset, most, part, failures)
-	} else {
-		e = readOutput(t, offset, most, part, failures)
+	e := known.shown.excerpt(t, offset, most, part, failures)
+	r.Output, r.OmittedBytes, r.LostBytes, r.More = e.text, e.omitted, e.lost, e.more
+	if offset != unseen {
+		r.Offset = e.offset
 	}
-	r.Output, r.Offset, r.NextOffset = e.text, e.offset, e.next
-	r.OmittedBytes, r.LostBytes, r.More = e.omitted, e.lost, e.more
+	if r.More || r.State == acpterm.StateRunning.String() && !r.WaitsForInput {
+		r.NextOffset = e.next
+	}
+	if strings.Contains(r.Output, r.MatchedLine) {
+		r.MatchedLine = ""
+	}
+	if r.RunMS < longRun.Milliseconds() {
+		r.RunMS = 0
+	}
 	return text(r.String()), r, nil
 }
+
+// failed reports whether the command has ended without success.
+func (r *commandResult) failed() bool { return r.Signal != "" || r.ExitCode != nil && *r.ExitCode != 0 }
 
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
@@ -347,7 +372,7 @@ func text(s string) *mcp.CallToolResult {
 func (r commandResult) String() string {
 	about := fmt.Sprintf("[%s %s", r.ID, status(r.State, r.Signal, r.ExitCode))
 	switch r.EndedBy {
-	case "", string(acpterm.EndedByItself):
+	case "":
 	case string(acpterm.EndedByIdle):
 		about += ", because it was silent and idle for too long"
 	case string(acpterm.EndedByUser):
@@ -358,13 +383,17 @@ func (r commandResult) String() string {
 	if r.MovedToBackground {
 		about += ", moved to the background by the user: do not wait for it"
 	}
-	about += fmt.Sprintf(", after %v", (time.Duration(r.RunMS) * time.Millisecond).String())
+	if r.RunMS > 0 {
+		about += ", after " + (time.Duration(r.RunMS) * time.Millisecond).Round(time.Second).String()
+	}
 	switch {
 	case r.Matched == nil:
-	case *r.Matched:
+	case !*r.Matched:
+		about += ", no match"
+	case r.MatchedLine != "":
 		about += ", matched: " + r.MatchedLine
 	default:
-		about += ", no match"
+		about += ", matched"
 	}
 	if r.WaitsForInput {
 		about += ", waits for input"
@@ -372,7 +401,7 @@ func (r commandResult) String() string {
 	if len(r.Listening) > 0 {
 		about += ", listening on " + strings.Join(r.Listening, " and ")
 	}
-	if r.State == acpterm.StateRunning.String() || r.More {
+	if r.NextOffset > 0 {
 		about += fmt.Sprintf("; next_offset %d", r.NextOffset)
 	}
 	about += "]"
@@ -388,7 +417,7 @@ func status(state, signal string, exitCode *uint32) string {
 	case signal != "":
 		return state + " by " + signal
 	case exitCode != nil:
-		return fmt.Sprintf("%s with exit code %d", state, *exitCode)
+		return fmt.Sprintf("exit code %d", *exitCode)
 	}
 	return state
 }

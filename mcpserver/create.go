@@ -89,11 +89,8 @@ func (c *session) begin(call context.Context, req *mcp.CallToolRequest, in runIn
 		}
 		n.terminal, n.err = c.manager.Create(ctx, request, options)
 		if n.err == nil {
-			c.searchFailures(n.terminal)
+			c.created(n.terminal, options != nil)
 			n.err = c.announce(n.terminal)
-		}
-		if n.err == nil && options != nil {
-			c.takesInput(n.terminal)
 		}
 	}()
 	return n

@@ -5,7 +5,6 @@ package mcpserver
 
 import (
 	"context"
-	"maps"
 	"math"
 	"sync"
 	"unicode/utf8"
@@ -36,25 +35,13 @@ type failures struct {
 
 // searchFailures begins to collect the errors of a terminal, until the output ends or the session begins to close. The
 // text of a PTY is searched when it is read.
-func (c *session) searchFailures(t *acpterm.Terminal) {
+func (c *session) searchFailures(t *acpterm.Terminal) *failures {
 	if t.HasPTY() {
-		return
+		return nil
 	}
 	f := &failures{terminal: t, more: make(chan struct{})}
-	c.mu.Lock()
-	maps.DeleteFunc(c.failures, func(_ acpterm.TerminalID, f *failures) bool { return isReleased(f.terminal) })
-	c.failures[t.ID()] = f
-	c.mu.Unlock()
 	c.searches.Go(func() { f.search(c.ctx, c.options.maxText()/failuresShare) })
-}
-
-func isReleased(t *acpterm.Terminal) bool {
-	select {
-	case <-t.Released():
-		return true
-	default:
-		return false
-	}
+	return f
 }
 
 // failuresOf returns the errors of a terminal whose command has ended, or nil.
@@ -69,9 +56,7 @@ func (c *session) failuresOf(t *acpterm.Terminal) []piece {
 		}
 		return s.found
 	}
-	c.mu.Lock()
-	f := c.failures[t.ID()]
-	c.mu.Unlock()
+	f := c.command(t).failures
 	if f == nil {
 		return nil
 	}

@@ -62,7 +62,7 @@ func TestFailedCommandShowsItsFirstErrors(t *testing.T) {
 		const build = `seq 1 20000; echo 'a.c:1:2: error: first'; seq 1 20000; echo 'b.c:3:4: error: second'; ` +
 			`seq 1 30000; echo 'make: *** [all] Error 1'; exit `
 		r, text := call[commandResult](t, s, "run", object{"command": build + "2"})
-		require.Regexp(t, `^\[\S+ ended with exit code 2, after \S+\]\n1\n2\n`, text)
+		require.Regexp(t, `^\[\S+ exit code 2\]\n1\n2\n`, text)
 		first := "\n[the first errors]\n19998\n19999\n20000\na.c:1:2: error: first\n1\n2\n3\n4\n5\n6\n7\n[… "
 		require.Contains(t, r.Output, first)
 		require.Contains(t, r.Output, " …]\n19998\n19999\n20000\nb.c:3:4: error: second\n1\n2\n3\n4\n5\n6\n7\n[… ")
@@ -144,7 +144,6 @@ func TestRepeatedLinesAreFolded(t *testing.T) {
 	const folded = "a\nthe same\n[… the same line 4999 more times …]\nb\nb\n\n[… the same line 100 more times …]\nc"
 	require.Equal(t, folded, r.Output)
 	require.EqualValues(t, 4999*len("the same\n")+100, r.OmittedBytes)
-	require.EqualValues(t, 5000*len("the same\n")+108, r.NextOffset)
 	p, _ := call[commandResult](t, s, "output", object{"id": r.ID, "show": "start"})
 	require.Zero(t, p.OmittedBytes)
 	require.Contains(t, p.Output, strings.Repeat("the same\n", 1000)) // as it was written

@@ -145,7 +145,7 @@ func (f *front) start(s *mcp.ClientSession) *acpterm.Terminal {
 func (f *front) terminal(id string) *acpterm.Terminal {
 	f.Helper()
 	for _, t := range f.manager.Terminals() {
-		if string(t.ID()) == id {
+		if strings.HasSuffix(string(t.ID()), id) {
 			return t
 		}
 	}

@@ -5,9 +5,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -55,37 +53,6 @@ func (c *session) commandOptions(in runInput) *acpterm.CommandOptions {
 	return &acpterm.CommandOptions{PTY: &pty}
 }
 
-// terminalInput is the state of a terminal that the model may write to.
-type terminalInput struct {
-	writing chan struct{} // has an element while a write is not complete
-	seed    maphash.Seed
-
-	mu    sync.Mutex
-	next  int64    // next_offset of the latest result
-	lines []uint64 // hashes of the lines on the screen then
-}
-
-// takesInput remembers that the model may write to a terminal, and forgets released ones.
-func (c *session) takesInput(t *acpterm.Terminal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for other := range c.inputs {
-		select {
-		case <-other.Released():
-			delete(c.inputs, other)
-		default:
-		}
-	}
-	c.inputs[t] = &terminalInput{writing: make(chan struct{}, 1), seed: maphash.MakeSeed()}
-}
-
-// inputOf returns nil if the model may not write to a terminal.
-func (c *session) inputOf(t *acpterm.Terminal) *terminalInput {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.inputs[t]
-}
-
 func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeInput) (
 	*mcp.CallToolResult, commandResult, error,
 ) {
@@ -93,8 +60,8 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	if err != nil {
 		return nil, commandResult{}, err
 	}
-	input := c.inputOf(t)
-	if input == nil {
+	writing := c.command(t).writing
+	if writing == nil {
 		return nil, commandResult{}, errors.New("the command takes no input; run it again with pty or stdin")
 	}
 	var typed string
@@ -114,7 +81,7 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 	stop := report(ctx, req, t)
 	from, limit := t.OutputTotal(), c.limit(req, in.WaitMS, answerWait)
 	if typed != "" {
-		err = c.send(ctx, t, input, typed)
+		err = c.send(ctx, t, writing, typed)
 	}
 	if err == nil && in.Close {
 		err = advice(t.CloseStdin())
@@ -133,21 +100,21 @@ func (c *session) write(ctx context.Context, req *mcp.CallToolRequest, in writeI
 const sendLimit = 10 * time.Second
 
 // send writes to a command. A write that takes too long goes on until the command ends.
-func (c *session) send(ctx context.Context, t *acpterm.Terminal, input *terminalInput, typed string) error {
+func (c *session) send(ctx context.Context, t *acpterm.Terminal, writing chan struct{}, typed string) error {
 	select {
-	case input.writing <- struct{}{}:
+	case writing <- struct{}{}:
 	default:
 		return errors.New("the command has not read what was written before; wait, or kill it")
 	}
 	if !c.beginCreate() {
-		<-input.writing
+		<-writing
 		return advice(closing("write"))
 	}
 	sent := make(chan error, 1)
 	go func() {
 		defer c.creates.Done()
 		_, err := t.Write([]byte(typed))
-		<-input.writing
+		<-writing
 		sent <- err
 	}()
 	timeout := time.NewTimer(sendLimit)
@@ -203,50 +170,4 @@ func (c *session) awaitAnswer(ctx context.Context, t *acpterm.Terminal, from int
 		}
 		return nil
 	}
-}
-
-// unseen is the offset of an excerpt that shows the output since the latest result.
-const unseen = -1 << 63
-
-// excerpt returns an excerpt of the output of a terminal that the model may write to. From the offset where the latest
-// result ended, it shows the changed lines of the screen, and otherwise all of them.
-func (in *terminalInput) excerpt(
-	t *acpterm.Terminal, offset int64, limit int, part show, failures []piece,
-) (e excerpt) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	since, total, changed := in.next, t.OutputTotal(), ""
-	if screen := t.Output().Output; t.HasPTY() {
-		changed = screen[in.unchanged(screen):]
-	}
-	if offset == unseen {
-		offset = since
-	}
-	if offset == 0 || !t.HasPTY() || offset != since {
-		e = readOutput(t, offset, limit, part, failures)
-	} else {
-		e = collect(func(yield func(piece) bool) {
-			s := splitter{size: max(limit/16, 64), most: limit / 2}
-			_ = s.add(changed, yield) && s.end(yield)
-		}, 0, limit, part, false, nil)
-		e.offset, e.next = since, total
-	}
-	in.next = e.next
-	return e
-}
-
-// unchanged returns the length of the first lines of a screen that equal those of the last call.
-func (in *terminalInput) unchanged(screen string) (length int) {
-	before := in.lines
-	in.lines = nil
-	for line := range strings.Lines(screen) {
-		hash := maphash.String(in.seed, line)
-		if n := len(in.lines); n < len(before) && before[n] == hash {
-			length += len(line)
-		} else {
-			before = nil
-		}
-		in.lines = append(in.lines, hash)
-	}
-	return length
 }

@@ -27,7 +27,7 @@ func TestWriteAnswersAPrompt(t *testing.T) {
 		"command": `stty -echo; printf 'continue [y/n]? '; read answer; printf "got $answer"; exit 7`,
 		"pty":     true, "wait_ms": 0,
 	})
-	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": "[y/n]"})
+	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": "[y/n]", "offset": 0})
 	require.Equal(t, "continue [y/n]? ", w.Output)
 	w, text := call[commandResult](t, s, "write", object{"id": r.ID, "text": "yes\n", "wait_ms": 60_000})
 	require.Equal(t, "continue [y/n]? got yes", w.Output)
@@ -43,13 +43,13 @@ func TestWriteReturnsWhatHasChanged(t *testing.T) {
 		"command": `stty -echo; seq 100; printf '> '; while read line; do printf "<$line>\n> "; done; printf over`,
 		"pty":     true, "wait_ms": 0,
 	})
-	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": "> "})
+	w, _ := call[commandResult](t, s, "wait", object{"id": r.ID, "until": "> ", "offset": 0})
 	require.True(t, strings.HasSuffix(w.Output, "99\n100\n> "), w.Output)
 	for _, word := range []string{"one", "two"} {
 		w, _ = call[commandResult](t, s, "write", object{"id": r.ID, "text": word + "\n", "wait_ms": 60_000})
 		require.Equal(t, "> <"+word+">\n> ", w.Output)
 	}
-	again, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": w.NextOffset})
+	again, _ := call[commandResult](t, s, "output", object{"id": r.ID, "offset": int64(1) << 60})
 	require.Empty(t, again.Output)
 	w, _ = call[commandResult](t, s, "write", object{"id": r.ID, "keys": []string{"ctrl-d"}, "wait_ms": 60_000})
 	require.Equal(t, "> over", w.Output)
@@ -105,8 +105,8 @@ func TestWriteToACommandThatDoesNotRead(t *testing.T) {
 		failed <- err
 	}()
 	terminal := server.manager.Terminals()[0]
-	input := inputFor(server, terminal)
-	require.Eventually(t, func() bool { return len(input.writing) == 1 }, time.Minute, time.Millisecond)
+	writing := writingTo(server, terminal)
+	require.Eventually(t, func() bool { return len(writing) == 1 }, time.Minute, time.Millisecond)
 	require.Contains(t, fails(t, s, "write", object{"id": r.ID, "text": "x"}), "has not read what was written before")
 	cancel()
 	require.Error(t, <-failed)
@@ -137,12 +137,12 @@ func TestWriteToAPipe(t *testing.T) {
 	require.Contains(t, fails(t, denying, "run", object{"command": "true", "stdin": true}), `(rule "input")`)
 }
 
-// inputFor returns what the only session of a Server knows about a terminal.
-func inputFor(s *Server, t *acpterm.Terminal) *terminalInput {
+// writingTo returns the channel that has an element while the only session of a Server writes to a terminal.
+func writingTo(s *Server, t *acpterm.Terminal) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.sessions {
-		return c.inputOf(t)
+		return c.command(t).writing
 	}
 	return nil
 }

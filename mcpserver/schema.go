@@ -54,7 +54,7 @@ type waitInput struct {
 	WaitMS      *int64 `json:"wait_ms,omitempty"`
 	Until       string `json:"until,omitempty"`
 	UntilRegexp string `json:"until_regexp,omitempty"`
-	Offset      int64  `json:"offset,omitempty"`
+	Offset      *int64 `json:"offset,omitempty"`
 	MaxBytes    int    `json:"max_bytes,omitempty"`
 }
 
@@ -113,22 +113,22 @@ func idSchema() *jsonschema.Schema { return schema[idInput](map[string]string{"i
 
 type listInput struct{}
 
-// commandResult is the state of a command, and an excerpt of its output.
+// commandResult is the state of a command, and an excerpt of its output. What says nothing to a model is left out.
 type commandResult struct {
 	ID                string   `json:"id"`
 	State             string   `json:"state"`
 	ExitCode          *uint32  `json:"exit_code,omitempty"`
 	Signal            string   `json:"signal,omitempty"`
 	EndedBy           string   `json:"ended_by,omitempty"`
-	RunMS             int64    `json:"run_ms"`
+	RunMS             int64    `json:"run_ms,omitempty"`
 	MovedToBackground bool     `json:"moved_to_background,omitempty"`
 	WaitsForInput     bool     `json:"waits_for_input,omitempty"`
 	Listening         []string `json:"listening,omitempty"`
 	Matched           *bool    `json:"matched,omitempty"`
 	MatchedLine       string   `json:"matched_line,omitempty"`
 	Output            string   `json:"output"`
-	Offset            int64    `json:"offset"`
-	NextOffset        int64    `json:"next_offset"`
+	Offset            int64    `json:"offset,omitempty"`
+	NextOffset        int64    `json:"next_offset,omitempty"`
 	OmittedBytes      int64    `json:"omitted_bytes,omitempty"`
 	LostBytes         int64    `json:"lost_bytes,omitempty"`
 	More              bool     `json:"more,omitempty"`
@@ -142,14 +142,14 @@ func commandSchema() *jsonschema.Schema {
 		"signal":              "The signal that ended the command, if one did, such as SIGTERM.",
 		"waits_for_input":     "Whether the running command waits for input.",
 		"listening":           "Where the running command accepts connections, as URLs.",
-		"ended_by":            `Why the command has ended: "finished" by itself, "killed", "timed_out", "idle", "stopped_by_user" and so on.`,
-		"run_ms":              "How long the command has been running, in milliseconds.",
+		"ended_by":            `Why the command has ended, unless by itself: "killed", "timed_out", "idle", "stopped_by_user" and so on.`,
+		"run_ms":              "How long the command has been running, in milliseconds, if that is long.",
 		"moved_to_background": "Whether the user has moved the running command to the background: do not wait for it.",
 		"matched":             "Whether a line matched, if the call waited for one.",
-		"matched_line":        "The line that matched.",
+		"matched_line":        "The line that matched, if output does not show it.",
 		"output":              "Output without escape sequences and overwritten text. Each cut is marked.",
-		"offset":              "Where output begins, in bytes written by the command.",
-		"next_offset":         "Where to read on.",
+		"offset":              "Where output begins, in bytes written by the command, if the call had an offset.",
+		"next_offset":         "Where to read on, if there is or may be more output.",
 		"omitted_bytes":       "The number of bytes left out, although they are kept.",
 		"lost_bytes":          "The number of bytes that are no longer kept.",
 		"more":                "Whether there is output at next_offset already.",

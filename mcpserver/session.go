@@ -41,9 +41,8 @@ type session struct {
 	mu       sync.Mutex
 	closed   bool
 	pending  map[string]*creation // that wait for an answer, by the state that the client returns with it
-	failures map[acpterm.TerminalID]*failures
-	inputs   map[*acpterm.Terminal]*terminalInput
-	told     map[*acpterm.Terminal]news
+	commands map[*acpterm.Terminal]*command
+	ids      map[string]acpterm.TerminalID // by the ids for the model
 }
 
 // open opens a session. ctx applies only to this call.
@@ -63,8 +62,7 @@ func (s *Server) newSession() (*session, error) {
 	c := &session{
 		id: acpterm.SessionID("mcp_" + rand.Text()), manager: s.manager, options: &s.options,
 		calls: make(chan struct{}, maxCalls), pending: make(map[string]*creation),
-		failures: make(map[acpterm.TerminalID]*failures), inputs: make(map[*acpterm.Terminal]*terminalInput),
-		told: make(map[*acpterm.Terminal]news),
+		commands: make(map[*acpterm.Terminal]*command), ids: make(map[string]acpterm.TerminalID),
 	}
 	var options acpterm.SessionOptions
 	if s.options.Session != nil {

@@ -35,7 +35,7 @@ func (c *session) addTools() {
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "wait", Title: "Wait for a command", Meta: alwaysLoad(),
 		Description: "Waits until a terminal command ends, waits for input or listens on a port or, with until or " +
-			"until_regexp, until a line of its output matches, but at most for wait_ms.",
+			"until_regexp, until a line of its output matches, but at most for wait_ms. Returns the new output.",
 		Annotations: reads, InputSchema: waitSchema(), OutputSchema: commandSchema(),
 	}, c.wait)
 	mcp.AddTool(c.server, &mcp.Tool{
@@ -46,8 +46,7 @@ func (c *session) addTools() {
 	}, c.output)
 	mcp.AddTool(c.server, &mcp.Tool{
 		Name: "kill", Title: "Kill a command", Meta: alwaysLoad(),
-		Description: "Kills a terminal command and all processes that it has started, gracefully first. Its output can " +
-			"still be read.",
+		Description: "Kills a terminal command and all processes that it has started, gracefully first. Returns the new output.",
 		Annotations: ends, InputSchema: idSchema(), OutputSchema: commandSchema(),
 	}, c.kill)
 	mcp.AddTool(c.server, &mcp.Tool{

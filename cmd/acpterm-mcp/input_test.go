@@ -48,7 +48,7 @@ func TestVerdictOnInput(t *testing.T) {
 	s, _ := connectTo(t, nil, "-allow", "cat ...", "-pty", "allow", "-root", t.TempDir())
 	text, ok := call(t, s, "run", cat)
 	require.True(t, ok, text)
-	id := regexp.MustCompile(`term_\w+`).FindString(text)
+	id := regexp.MustCompile(`\[(\w+) `).FindStringSubmatch(text)[1]
 	text, ok = call(t, s, "write", object{"id": id, "text": "hello\n", "wait_ms": 60_000})
 	require.True(t, ok, text)
 	require.Contains(t, text, "hello")

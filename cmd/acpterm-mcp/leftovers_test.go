@@ -22,10 +22,10 @@ func leaveServer(t *testing.T, s *mcp.ClientSession) (id string, pid int) {
 		text, ok = runLine(t, s, "sleep 1000 & echo $!")
 	}
 	require.True(t, ok, text)
-	require.Contains(t, text, "ended with exit code 0")
+	require.Contains(t, text, "exit code 0")
 	pid, err := strconv.Atoi(regexp.MustCompile(`(?m)^[0-9]+$`).FindString(text))
 	require.NoError(t, err, text)
-	return regexp.MustCompile(`term_\w+`).FindString(text), pid
+	return regexp.MustCompile(`\[(\w+) `).FindStringSubmatch(text)[1], pid
 }
 
 func requireEnds(t *testing.T, pid int) {
@@ -55,5 +55,5 @@ func TestTheTimeoutEndsWhatACommandLeftRunning(t *testing.T) {
 	requireEnds(t, pid)
 	text, ok := call(t, s, "output", object{"id": id})
 	require.True(t, ok)
-	require.Contains(t, text, "ended with exit code 0") // the line itself was in time
+	require.Contains(t, text, "exit code 0") // the line itself was in time
 }

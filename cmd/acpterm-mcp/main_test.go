@@ -385,9 +385,9 @@ func runStubborn(t *testing.T, s *mcp.ClientSession) {
 	t.Helper()
 	text, ok := call(t, s, "run", object{"command": stubborn, "wait_ms": 0})
 	require.True(t, ok, text)
-	id := regexp.MustCompile(`term_\w+`).FindString(text) // there may be output before it
+	id := regexp.MustCompile(`\[(\w+) `).FindStringSubmatch(text)[1] // there may be output before it
 	text, _ = call(t, s, "wait", object{"id": id, "until": "up"})
-	require.Contains(t, text, "matched: up")
+	require.Contains(t, text, ", matched")
 }
 
 // An agent that is killed closes the pipes and says nothing.

@@ -134,7 +134,7 @@ func TestToolsAndTerminals(t *testing.T) {
 				require.Regexp(t, want, out)
 			}
 			require.Regexp(t, `\[1\] \$ .* print "?by tool`, out)
-			require.Regexp(t, `> error false: "\[\S+ ended with exit code 0, after \S+\]\\nby tool\\n"\n`, out)
+			require.Regexp(t, `> error false: "\[\S+ exit code 0\]\\nby tool\\n"\n`, out)
 			require.Empty(t, c.stderr.String())
 		})
 	}

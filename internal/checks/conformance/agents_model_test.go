@@ -28,7 +28,15 @@ import (
 // theID in the input of a move stands for the id of the latest command.
 const theID = "<id>"
 
-var commandID = regexp.MustCompile(`term_[0-9A-Z]{26}`)
+var commandID = regexp.MustCompile(`"id":"(\w+)"|\b([0-9A-Z]{4,8}) (?:running|ended|exit code)\b`)
+
+// commandIDs returns the ids of commands in results, as text or as JSON.
+func commandIDs(text string) (ids []string) {
+	for _, found := range commandID.FindAllStringSubmatch(text, -1) {
+		ids = append(ids, found[1]+found[2])
+	}
+	return ids
+}
 
 // move is a call of a tool.
 type move struct {
@@ -107,7 +115,7 @@ func (p *player) next(d dialogue) (id int, tool string, input object) {
 	p.shell = p.shell || slices.Contains(d.tools, p.agent.shell)
 	p.results = d.results[searched:]
 	n := len(p.results)
-	ids := commandID.FindAllString(strings.Join(p.results, "\n"), -1)
+	ids := commandIDs(strings.Join(p.results, "\n"))
 	p.mu.Unlock()
 
 	if p.before != nil {

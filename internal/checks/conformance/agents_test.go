@@ -83,9 +83,9 @@ func TestAgents(t *testing.T) {
 
 // What the model gets about a command, as text or as JSON.
 const (
-	succeeded = `with exit code 0|"exit_code":0`
-	failed    = `with exit code 1|"exit_code":1`
-	runs      = `term_\w+ running|"state":"running"`
+	succeeded = `\w exit code 0|"exit_code":0`
+	failed    = `\w exit code 1|"exit_code":1`
+	runs      = `\[\w+ running|"state":"running"`
 	killed    = `ended by SIGTERM|"signal":"SIGTERM"`
 )
 

@@ -83,8 +83,8 @@ func (h acptermHands) run(line string) string { return h.use("run", object{"comm
 
 func (h acptermHands) runFor(line string, limit time.Duration) string {
 	result := h.use("run", object{"command": line, "wait_ms": limit.Milliseconds()})
-	if id := commandID.FindString(result); regexp.MustCompile(runs).MatchString(result) {
-		h.stop(job(id))
+	if regexp.MustCompile(runs).MatchString(result) {
+		h.stop(startedJob(result))
 	}
 	return result
 }
@@ -95,7 +95,7 @@ func (h acptermHands) start(line, until string) (output string, started job) {
 		input["wait_ms"] = 0
 	}
 	output = h.use("run", input)
-	started = job(commandID.FindString(output))
+	started = startedJob(output)
 	if until != "" && !strings.Contains(output, until) {
 		output = h.wait(started, until)
 	}
@@ -110,7 +110,15 @@ func (h acptermHands) stop(id job) { h.use("kill", object{"id": string(id)}) }
 
 func (h acptermHands) talk(line string) (output string, started job, ok bool) {
 	output = h.use("run", object{"command": line, "pty": true})
-	return output, job(commandID.FindString(output)), true
+	return output, startedJob(output), true
+}
+
+// startedJob returns the command in a result of run.
+func startedJob(result string) job {
+	for _, id := range commandIDs(result) {
+		return job(id)
+	}
+	return ""
 }
 
 func (h acptermHands) say(id job, text string) string {

@@ -65,6 +65,47 @@ func TestCloseOfEntryEndsItsSessions(t *testing.T) {
 	}
 }
 
+// A session that is being opened when its entry is closed ends, too, and none is opened afterwards, although its request
+// came before.
+func TestCloseOfEntryWhileASessionOpens(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, blocking, ListenOptions{})
+	in, proceed := make(chan bool, 2), make(chan struct{})
+	server := New(f.manager, &Options{Opened: func(acpterm.SessionID) func() { in <- true; <-proceed; return nil }})
+	e, err := server.Entry(f.listener, "", json.RawMessage(agentHTTP))
+	require.NoError(t, err)
+	request, status := f.request(e, "POST", initializeRequest), make(chan int, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			status <- 0
+			return
+		}
+		response.Body.Close()
+		status <- response.StatusCode
+	}()
+	<-in
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	require.Eventually(t, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.closed
+	}, time.Minute, time.Millisecond)
+	close(proceed)
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		require.Fail(t, "the session is left")
+	}
+	require.Equal(t, http.StatusUnauthorized, <-status)
+	_, err = e.open()
+	require.ErrorIs(t, err, errRevoked)
+	require.Empty(t, in)
+	require.Zero(t, f.manager.Stats().Sessions)
+}
+
 // A host lists tokens and sessions, and ends one of them.
 func TestEntriesAndTheirSessions(t *testing.T) {
 	f := newFront(t, blocking, ListenOptions{})

@@ -149,7 +149,7 @@ func agentsFound() string {
 	for i, agent := range agents {
 		looking.Go(func() {
 			if path, err := exec.LookPath(agent.program); err == nil {
-				found[i] = agent.title + " " + agentVersion(path) + " (" + agent.entryState() + ")"
+				found[i] = agent.title + " " + agentVersion(path, versionTimeout) + " (" + agent.entryState() + ")"
 			}
 		})
 	}
@@ -161,9 +161,9 @@ func agentsFound() string {
 	return strings.Join(found, ", ")
 }
 
-// agentVersion returns the version that a program prints.
-func agentVersion(path string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
+// agentVersion returns the version that a program prints within a time.
+func agentVersion(path string, limit time.Duration) string {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.WaitDelay = time.Second

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,6 +36,13 @@ func TestDoctorSaysWhatWorksHere(t *testing.T) {
 		require.Contains(t, text, part)
 	}
 	require.LessOrEqual(t, strings.Count(text, "\n"), 10)
+}
+
+// An agent that does not answer does not keep doctor.
+func TestDoctorWaitsForAVersionOnlySoLong(t *testing.T) {
+	agent := filepath.Join(t.TempDir(), "claude")
+	require.NoError(t, os.WriteFile(agent, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700))
+	require.Equal(t, "of an unknown version", agentVersion(agent, time.Millisecond))
 }
 
 func TestDoctorSaysWhatDoesNotWork(t *testing.T) {

@@ -9,6 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Without a shell, no line runs. The sandbox has another /bin.
+func TestDoctorFailsWithoutAShell(t *testing.T) {
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil && os.Getenv("ACPTERM_REQUIRE_BUBBLEWRAP") == "" {
+		t.Skip("bwrap is not installed")
+	}
+	require.NoError(t, err)
+	bin, err := filepath.EvalSymlinks("/bin")
+	require.NoError(t, err)
+	cmd := program()
+	cmd.Path, cmd.Dir = bwrap, t.TempDir()
+	cmd.Args = []string{bwrap, "--dev-bind", "/", "/", "--tmpfs", bin, os.Args[0], "doctor"}
+	out, err := cmd.CombinedOutput()
+	require.ErrorContains(t, err, "exit status 1", "%s", out)
+	require.Regexp(t, "(?m)^shells    NOT WORKING: .*/bin/sh", string(out))
+	require.Contains(t, string(out), "\npage ")
+}
+
 // The sandbox is the same here and on another side, where relative paths are below the home directory.
 func TestSandboxOfTheProgram(t *testing.T) {
 	if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv("ACPTERM_REQUIRE_BUBBLEWRAP") == "" {

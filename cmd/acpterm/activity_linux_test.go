@@ -49,7 +49,7 @@ func TestRowOfACommandThatWaits(t *testing.T) {
 	t.Parallel()
 	goOn, create := file(t)
 	w := openWindow(t, 120, 12, nil, exampleAgent(), "-pty", "-prompt", line("ask", goOn))
-	w.await(`(?m)^\[1\] .* waits for input \d+ s$`)
+	w.await(`(?m)^\[1\] .* waits for input ` + passed + `$`)
 	create()
 	for _, row := range w.exit(exitTurnEnded) {
 		require.NotContains(t, row, "waits for input")
@@ -60,7 +60,7 @@ func TestRowOfACommandThatWaits(t *testing.T) {
 func TestRowOfAnIdleCommand(t *testing.T) {
 	t.Parallel()
 	w := openWindow(t, 120, 12, nil, exampleAgent(), "-prompt", line("listen"))
-	w.await(`(?m)^\[1\] .* idle \d+ s$`)
+	w.await(`(?m)^\[1\] .* idle ` + passed + `$`)
 	link := ""
 	w.until(func() bool {
 		link = regexp.MustCompile(`localhost:\d+`).FindString(w.emulator.String())

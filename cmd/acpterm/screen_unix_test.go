@@ -81,6 +81,9 @@ func (w *window) await(pattern string) {
 	w.until(func() bool { return expr.MatchString(w.emulator.String()) }, pattern)
 }
 
+// passed is the time for which a command runs, in its row.
+const passed = `(\d+ min )?\d+ s`
+
 // answer waits until a text is written, after those of earlier calls, and types keys.
 func (w *window) answer(text, keys string) {
 	w.t.Helper()

@@ -71,7 +71,7 @@ func TestAToolCallHasOneRow(t *testing.T) {
 			if other != "" {
 				w.await(row + ` \(in progress\) \[1\]$`)
 			}
-			w.await(`(?m)^\[1\] \| text +\d+ s$`)
+			w.await(`(?m)^\[1\] \| text +` + passed + `$`)
 			create()
 			text := "\n" + strings.Join(w.exit(exitTurnEnded), "\n")
 			about := regexp.MustCompile(`\n(\*|\[1\] \$) .*`).FindAllString(text, -1)

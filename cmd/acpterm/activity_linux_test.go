@@ -44,6 +44,17 @@ func TestListens(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.stdout.String(), "listens on"), c.stdout)
 }
 
+// The address of a server elsewhere is no link, which would lead to the user's machine.
+func TestListensElsewhere(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, exampleAgent(), "-runner", farShell(realDir(t), binaries()), "-prompt", line("listen"))
+	address := c.stdout.await(t, `(?m)^\[1\] ! listens on (127\.0\.0\.1:\d+)$`)
+	connection, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, connection.Close())
+	c.exit(0)
+}
+
 // The row of a command says that it waits for input.
 func TestRowOfACommandThatWaits(t *testing.T) {
 	t.Parallel()

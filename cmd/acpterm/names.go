@@ -1,6 +1,7 @@
 package main
 
-// This file names the terminals, and finds those that show the command of a tool call.
+// This file names the terminals, and finds the lines that show the command of a tool call: those of a terminal, or of a
+// denial.
 
 import (
 	"fmt"
@@ -11,7 +12,7 @@ import (
 )
 
 // mostNames is the number of terminals whose names are kept, because some agents show a released terminal in a tool
-// call.
+// call. As many denials are kept.
 const mostNames = 1000
 
 // mostBare limits the bytes of a command to compare.
@@ -28,22 +29,25 @@ type terminalName struct {
 type calledCommand struct {
 	title     string // from bareCommand
 	terminals []acpterm.TerminalID
-	before    int // number of terminals when the call was first reported
+	before    shownCount // when the call was first reported
 }
+
+// shownCount is the number of terminals and of denials so far.
+type shownCount struct{ terminals, denials int }
 
 // addName names a new terminal.
 func (s *screen) addName(t *acpterm.Terminal) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.terminals++
-	name := fmt.Sprintf("[%d]", s.terminals)
+	s.counted.terminals++
+	name := fmt.Sprintf("[%d]", s.counted.terminals)
 	if t.Attached() {
-		name = fmt.Sprintf("[agent %d]", s.terminals)
+		name = fmt.Sprintf("[agent %d]", s.counted.terminals)
 	}
 	if _, again := s.names[t.ID()]; !again {
 		s.named = append(s.named, t.ID())
 	}
-	s.names[t.ID()] = terminalName{prefix: name, number: s.terminals}
+	s.names[t.ID()] = terminalName{prefix: name, number: s.counted.terminals}
 	if len(s.named) > mostNames {
 		delete(s.names, s.named[0])
 		s.named = slices.Delete(s.named, 0, 1)
@@ -71,23 +75,34 @@ func (s *screen) name(id acpterm.TerminalID) string {
 	return "[unknown terminal]"
 }
 
-// count returns the number of terminals so far.
-func (s *screen) count() int {
+// addDenial remembers that a line shows a denied command.
+func (s *screen) addDenial(command string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.terminals
+	s.counted.denials++
+	s.denied = append(s.denied[max(0, len(s.denied)+1-mostNames):], bareCommand(command))
 }
 
-// shows reports whether the lines of a terminal show the command of a tool call: one of the call's terminals or, if it
-// names none, one that began after it.
+func (s *screen) count() shownCount {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counted
+}
+
+// shows reports whether lines show the command of a tool call: those of one of the call's terminals or, if it names
+// none, of a terminal or a denial after it began.
 func (s *screen) shows(c calledCommand) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	terminals := c.terminals
+	terminals, denied := c.terminals, []string(nil)
 	if len(terminals) == 0 {
-		terminals = s.named[max(0, len(s.named)-(s.terminals-c.before)):]
+		terminals = s.named[max(0, len(s.named)-(s.counted.terminals-c.before.terminals)):]
+		denied = s.denied[max(0, len(s.denied)-(s.counted.denials-c.before.denials)):]
 	}
-	return c.title != "" && slices.ContainsFunc(terminals, func(id acpterm.TerminalID) bool {
+	if c.title == "" {
+		return false
+	}
+	return slices.Contains(denied, c.title) || slices.ContainsFunc(terminals, func(id acpterm.TerminalID) bool {
 		return s.names[id].command == c.title
 	})
 }

@@ -14,11 +14,14 @@ import (
 
 // notices prints lines of one kind. Printing may block, so senders do not wait for it: lines are dropped if there are
 // more than can be printed.
-type notices struct{ waiting chan string }
+type notices struct {
+	screen  *screen
+	waiting chan string
+}
 
 // newNotices prints on a screen. The screen's finish waits for the last line.
 func newNotices(screen *screen, to *column, prefix string) *notices {
-	n := &notices{make(chan string, 256)}
+	n := &notices{screen, make(chan string, 256)}
 	screen.following.Go(func() {
 		for line := range n.waiting {
 			screen.printTo(to, prefix, harmless(strings.ToValidUTF8(line, "\uFFFD"), escapeControls)+"\n")
@@ -27,10 +30,13 @@ func newNotices(screen *screen, to *column, prefix string) *notices {
 	return n
 }
 
-func (n *notices) say(line string) {
+// say reports whether the line will be printed.
+func (n *notices) say(line string) bool {
 	select {
 	case n.waiting <- line:
+		return true
 	default:
+		return false
 	}
 }
 
@@ -48,7 +54,9 @@ func (n *notices) sayDenial(event acpterm.Event) {
 		if e.Rule != "" {
 			text += fmt.Sprintf(" (rule %s)", display.Quote(e.Rule, mostShown))
 		}
-		n.say(text)
+		if n.say(text) {
+			n.screen.addDenial(e.Command)
+		}
 	}
 }
 

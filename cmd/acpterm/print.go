@@ -43,10 +43,11 @@ type screen struct {
 
 	following sync.WaitGroup // one for each terminal with unprinted output, and for denials
 
-	mu        sync.Mutex
-	terminals int                                 // number of terminals so far
-	names     map[acpterm.TerminalID]terminalName // of the newest terminals, including released ones
-	named     []acpterm.TerminalID                // keys of names, oldest first
+	mu      sync.Mutex
+	counted shownCount
+	names   map[acpterm.TerminalID]terminalName // of the newest terminals, including released ones
+	named   []acpterm.TerminalID                // keys of names, oldest first
+	denied  []string                            // the newest denied commands, from bareCommand
 
 	printing sync.Mutex // separate from mu: a write may wait for its reader
 	buffer   []byte     // text being printed

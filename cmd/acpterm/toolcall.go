@@ -4,7 +4,7 @@ package main
 // part.
 //
 // On a terminal, a tool call has a row that changes while it goes on, and then a line. In a pipe, it has a line when it
-// begins and one when it ends. The lines of a terminal with the same command stand for both.
+// begins and one when it ends. The lines of a terminal or a denial with the same command stand for both.
 
 import (
 	"encoding/json"
@@ -35,15 +35,15 @@ type toolCall struct {
 	terminals     []acpterm.TerminalID
 	printed       string // its last line
 
-	before int // number of terminals when it was first reported
+	before shownCount // when it was first reported
 }
 
 // toolCalls holds the newest tool calls, oldest first.
 type toolCalls []*toolCall
 
-// get returns the tool call with an id, and adds a new one if necessary; before is the number of terminals before it. If
+// get returns the tool call with an id, and adds a new one if necessary; before is what was shown before it. If
 // the list is full, get first removes the oldest finished one, or else the oldest, and returns it as well.
-func (all *toolCalls) get(id string, before int) (call, removed *toolCall) {
+func (all *toolCalls) get(id string, before shownCount) (call, removed *toolCall) {
 	for _, known := range *all {
 		if known.id == id {
 			return known, nil

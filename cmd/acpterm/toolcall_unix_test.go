@@ -6,6 +6,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +22,8 @@ func init() {
 	parts["agent-that-reports"] = func(args []string) { play(report(args[0], args[1], args[2:])) }
 }
 
-// report is a turn with a tool call in all its states, and a terminal in it. Each state lasts until its file exists.
+// report is a turn with a tool call in all its states, and a terminal in it, unless that is denied. Each state lasts until
+// its file exists.
 func report(title, goOn string, command []string) script {
 	return func(a *scripted) string {
 		state := func(fields map[string]any) {
@@ -36,7 +38,10 @@ func report(title, goOn string, command []string) script {
 		}, nil)
 		awaitFile(goOn + ".begun")
 		var ref acpterm.TerminalRequest
-		a.call(acpterm.MethodCreate, createParams("s", command...), &ref)
+		if a.conn.Call(context.Background(), acpterm.MethodCreate, createParams("s", command...), &ref) != nil {
+			state(map[string]any{"status": "failed"})
+			return "end_turn"
+		}
 		ref.SessionID = "s"
 		state(map[string]any{"status": "in_progress", "content": []any{
 			map[string]any{"type": "terminal", "terminalId": ref.TerminalID},
@@ -101,6 +106,28 @@ func TestAToolCallHasTwoLinesInAPipe(t *testing.T) {
 		require.Contains(t, about[1], "[1] $ ")
 		if title == "Run the tests" {
 			require.Equal(t, []string{`* "Run the tests" (failed) [1]`}, about[2:])
+		} else {
+			require.Len(t, about, 2)
+		}
+	}
+}
+
+// The line of a denial stands for the end of the tool call with the same command.
+func TestADeniedToolCallHasTwoLinesInAPipe(t *testing.T) {
+	t.Parallel()
+	goOn, _ := file(t)
+	for _, name := range []string{".asked", ".begun"} {
+		require.NoError(t, os.WriteFile(goOn+name, nil, 0o600))
+	}
+	command := part("print", "text")
+	for _, title := range []string{"`" + strings.Join(command, " ") + "`", "Run the tests"} {
+		c := startClient(t, append(part("agent-that-reports", title, goOn), command...), "-allow", "go", "-prompt", "x")
+		c.exit(exitTurnEnded)
+		about := regexp.MustCompile(`(?m)^[*!] .*`).FindAllString(c.stdout.String(), -1)
+		require.Equal(t, `* `+quoteStart(title)+` (pending)`, about[0])
+		require.Contains(t, about[1], "! denied ")
+		if title == "Run the tests" {
+			require.Equal(t, []string{`* "Run the tests" (failed)`}, about[2:])
 		} else {
 			require.Len(t, about, 2)
 		}

@@ -97,6 +97,7 @@ func (s *screen) quit() {
 
 func TestACommandIsAllowedShownAndStopped(t *testing.T) {
 	s := startEditor(t, 100)
+	s.await(`^── editor · ready\n{28}>`) // the prompt is at the bottom
 	s.press(os.Args[0] + " stay" + enter)
 	s.await(`The agent asks for permission(.|\n)*▸ reject once`)
 	s.press(up + enter)

@@ -106,10 +106,10 @@ func (m *model) View() tea.View {
 		box, help = m.box(m.questions[0]), "^C quit  Enter answer  y n ↑ ↓ choose"
 	}
 	room := max(0, m.height-len(box)-3) // without the first line, the prompt and the help
-	drawn := m.section("editor", m.state, m.talk, room/2)
+	drawn := m.section("editor", m.state, m.talk, room)
 	if len(m.panes) > 0 && room > 1 {
-		p := m.panes[m.open]
-		drawn = append(drawn, m.section(p.terminal.Command().String(), p.state(), p.output, room-room/2-1)...)
+		p, talk := m.panes[m.open], m.section("editor", m.state, m.talk, room/2)
+		drawn = append(talk, m.section(p.terminal.Command().String(), p.state(), p.output, room-room/2-1)...)
 	}
 	v := tea.NewView(strings.Join(append(append(drawn, box...), m.input.View(), m.line(help)), "\n"))
 	v.AltScreen = true

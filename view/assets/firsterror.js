@@ -1,7 +1,7 @@
 // The signs of errors and warnings: which line of an output is the first error, and which lines have a colour.
 
 // mayTell matches a text that may have a sign. A page loads what needs the signs when the first such text arrives.
-export const mayTell = /error|exception|fatal|panic|warning|fail|not ok|[✗✖✘×●]|traceback|err!|not found|no such|exit|segment|dumped|denied|not recog|undefined|not used|no rule/i
+export const mayTell = /error|exception|fatal|panic|warning|fail|not ok|[✗✖✘×●]|traceback|err!|not found|no such|exit|segment|dumped|denied|not recog|undefined|no rule|\.go:\d+:\d|:\d+:\d+: [a-z]{1,4}[\d:]|^[a-z]{1,3}\d{3,4} |^e: /im
 
 // No sign takes more than a time proportional to the length of a line, which can be millions of characters.
 const signs = [
@@ -10,8 +10,9 @@ const signs = [
   /^\s*-{3} FAIL|^\s*(?:FAIL|FAILED|FAILURE|ERROR)\b|\bFAILED$|^\s*not ok \d|^\s*[✗✖✘×]\s|^\s*●\s|Traceback \(most recent call last\)/,
   /^(?:::|##\[)error\b|^npm (?:ERR!|error)|^[^*]*\*{3} (?:.*Error \d+$|No rule )|No such file or directory$|: [Pp]ermission denied$/,
   /command not found(?:$|: )|^\S*(?:sh|: (?:line )?\d+): .*: not found$|is not recognized as (?:an internal|(?:the|a) name) /, // of shells
-  /^\[ERROR\]|^CMake Error\b|^\s+\d+:\d+\s+(?:error|✖)\s|^E {3,}\S|^thread .* panicked at |: undefined reference to /, // Maven, ESLint, pytest, Rust, ld
-  /^(?:vet: )?\S+\.go:\d+:\d+: (?:undefined: |declared and not used|.* imported and not used)/,
+  /^\[(?:ERROR|error)\]|^\[  FAILED  \]|^\s*Failure\/Error:|^[Ee]: |^CMake Error\b|^\s+\d+:\d+\s+(?:error|✖)\s|^E {3,}\S|^thread .* panicked at |: undefined reference to /, // Maven and sbt, GoogleTest, RSpec, Kotlin and apt, ESLint, pytest, Rust, ld
+  /^(?:vet: )?\S+\.go:\d+:\d+: (?!(?:(?:can|cannot) inline|inlining|moved to heap|leaking|warning:|note:)|.*(?: escapes to heap| does not escape)\b)/, // Go, and its linters
+  /^\S+:\d+:\d+: (?:[A-Z]{1,4}\d{2,4}:?|[A-Z]:) |^(?:[BEFNSW]|PL[CEW]|SIM|UP|RUF)\d{3,4} \S/, // Ruff, Flake8, Pylint, RuboCop
   /exit(?:ed)?(?: with)? (?:code|status) [1-9]|non-?zero exit|Segmentation fault|core dumped/i,
 ]
 
@@ -32,8 +33,9 @@ const summaries = [
 // isSummary reports whether a line that tells of an error only sums up others.
 export function isSummary(line) { return summaries.some(sign => sign.test(line)) }
 
-// place matches a file's name with a line, and perhaps a column: a.go:3:7, a.ts(3,7), a.py", line 3, A.java:[3,7].
-const place = /((?:[A-Za-z]:)?[\w@.+~\\/-]*\.[A-Za-z]\w*)(?::(\d+)(?::(\d+))?|\((\d+)(?:,(\d+))?\)|", line (\d+)|:\[(\d+),(\d+)\])/
+// place matches a file's name with a line, and perhaps a column: a.go:3:7, a.ts(3,7):, a.py", line 3, A.java:[3,7]. In
+// code, a.at(3) is none.
+const place = /((?:[A-Za-z]:)?[\w@.+~\\/-]*\w\.[A-Za-z]\w*)(?::(\d+)(?::(\d+))?|\((\d+)(?:, ?(\d+))?\)(?=: | : | (?:[Ee]rror|[Ww]arning)\b)|", line (\d+)|:\[(\d+),(\d+)\])/
 
 // placesIn returns the places in a text: { index, text, file, line, column }.
 export function placesIn(text) {

@@ -8,7 +8,7 @@ const anyMark = RegExp(`(?:::|##\\[)(?:${words.join('|')})|section_(?:start|end)
 export const maxMark = 1000
 
 // mayLink reports whether a text may have links: addresses, or places in files if the user has an editor.
-export function mayLink(text, row) { return /https?:\/\//.test(text) || !!row?.editor && /\.\w+(?:[:(]|", line )\[?\d/.test(text) }
+export function mayLink(text, row) { return /https?:\/\//.test(text) || !!row?.editor && /\.\w+(?:\x1b\[[\d;]*m)*(?:[:(]|", line )(?:\x1b\[[\d;]*m)*\[?\d/.test(text) }
 
 // mayMark reports whether a text may have marks.
 export function mayMark(text) {

@@ -78,12 +78,19 @@ func testErrorSigns(t *testing.T, b visitor) {
 		"FAILURE: Build failed with an exception.", "CMake Error at CMakeLists.txt:3 (find_package):", "E       assert 1 == 2",
 		"thread 'main' panicked at src/main.rs:2:5:", "main.c:(.text+0x5): undefined reference to `f'", "make: *** No rule to make target 'x'.",
 		"./main.go:3:2: undefined: x", "./main.go:3:2: declared and not used: x", `a.go:3:8: "os" imported and not used`,
-		"vet: ./a.go:3:2: undefined: x", "panic: no", "error[E0308]: mismatched types", "--- FAIL: TestPay (0.00s)",
+		"vet: ./a.go:3:2: undefined: x", "a.go:3:30: cannot use 5 (untyped int constant) as string value in return statement",
+		"a.go:9:1: missing return", "a.go:7:2: ineffectual assignment to x (ineffassign)", "a.py:1:8: F401 [*] `os` imported but unused",
+		"F401 [*] `os` imported but unused", "E501 Line too long (99 > 88)", "a.py:1:0: C0114: Missing module docstring",
+		"a.rb:1:1: C: Style/StringLiterals: Prefer", "     Failure/Error: expect(total).to eq 4", "[  FAILED  ] Cart.Total (0 ms)",
+		"[error] /w/a.scala:3:5: not found: value x", "e: file:///w/a.kt:3:5 Unresolved reference", "E: Unable to locate package x",
+		"panic: no", "error[E0308]: mismatched types", "--- FAIL: TestPay (0.00s)",
 	}
 	ordinary := []string{
 		"0 errors", "no error TS2322: found", "found 0 errors in 3 files", "error handling of TS2322: done", "error codes: none",
 		"test.ts(3,7): warning TS6133: unused", "  3:7  warning  unexpected console  no-console", "checking for gcc... not found",
-		"	libfoo.so => not found", "GET /x 404 not found", "page not found", "./x.go:5:6: can inline main", "x.go:3:2: log of undefined: y",
+		"	libfoo.so => not found", "GET /x 404 not found", "page not found", "./x.go:5:6: can inline main", "x.go:3: log of undefined: y",
+		"./x.go:5:6: inlining call to f", "./x.go:5:6: x does not escape", "./x.go:5:6: &y escapes to heap", "./x.go:3:2: moved to heap: y",
+		"    a_test.go:5: a log", "	a.go:3:7: other declaration of x", "HTTP200 OK", "ISO9001 is met", "12:30:01: E2E tests",
 		"the value is undefined: fine", "permission denied is tested", "E2E tests", "EXPECTED", "ok  	shop	0.1s", "12:30 error rates are low",
 		"imported and not used", "12 rules, no rule failed to load",
 	}

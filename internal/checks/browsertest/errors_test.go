@@ -110,15 +110,17 @@ func testErrorsOfTools(t *testing.T, b visitor) {
 	for _, test := range [][2]string{
 		{"a.c:3:5: error: expected ';'\na.c:9:1: error: no\n2 errors generated.\nmake: *** [Makefile:2: a.o] Error 1\n", "1 a.c:3:5 2 a.c:9:1"},
 		{"# shop.example/cart\n./cart.go:7:2: undefined: x\nFAIL\tshop.example/cart [build failed]\n", "2 ./cart.go:7:2"},
+		{"# shop/pay\npay/pay.go:2:25: undefined: x\npay/pay.go:3:30: cannot use 5 as string value in return statement\n", "2 pay/pay.go:2:25 3 pay/pay.go:3:30"},
 		{"--- FAIL: TestTotal (0.00s)\n    cart_test.go:58: total = 1, want 2\nFAIL\nexit status 1\nFAIL\tshop.example/cart\t0.1s\n", "1 cart_test.go:58:0"},
 		{"src/a.ts(3,7): error TS2322: no\nFound 1 error in src/a.ts:3\n", "1 src/a.ts:3:7"},
 		{"error[E0308]: mismatched types\n  --> src/main.rs:3:5\nerror: could not compile `shop`\n", "1 src/main.rs:3:5"},
 		{"thread 'a' panicked at src/lib.rs:10:9:\ntest result: FAILED. 0 passed; 1 failed\n", "1 src/lib.rs:10:9"},
 		{"E       assert 1 == 2\nE        +  where 1 = f()\n\ntests/test_a.py:12: AssertionError\n===== 1 failed in 0.1s =====\n", "1 tests/test_a.py:12:0"},
 		{"Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n", "1 a.py:3:0"},
-		{"  ● adds\n\n    expect(received).toBe(expected)\n\n      at Object.<anonymous> (src/a.test.js:10:5)\nTests: 1 failed\n", "1 src/a.test.js:10:5"},
+		{"  ● adds\n\n    > 1 | expect(total(1)).toBe(4)\n\n      at Object.<anonymous> (src/a.test.js:10:5)\nTests: 1 failed\n", "1 src/a.test.js:10:5"},
 		{"[ERROR] /w/src/A.java:[3,7] cannot find symbol\n[ERROR] -> [Help 1]\n", "1 /w/src/A.java:3:7"},
 		{"A.cs(3,7): error CS0103: The name 'x' does not exist\n", "1 A.cs:3:7"},
+		{"a.nim(3, 7) Error: undeclared identifier: 'x'\n", "1 a.nim:3:7"},
 		{"ok\nfine\nsee https://example.com/a.html:80\n", ""},
 	} {
 		require.Equal(t, test[1], eval[string](p, fmt.Sprintf(`import(new URL('../assets/collector.js', location)).then(({ collect }) =>

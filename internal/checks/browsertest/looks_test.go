@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
 
@@ -72,6 +73,14 @@ func testUnderlined(t *testing.T, b visitor) {
 	p.until(underlined + ` === 'http://a.example/b?c=1 https://d.example/e'`)
 	close(texts)
 	p.until(`el.row?.ended`)
+	p.requireQuiet()
+	p.end()
+
+	// Places, whose parts may have colours, and no calls in code.
+	v = serve(t, made(t, acptermtest.Commands{"tsc": acptermtest.Print("\x1b[96ma.ts\x1b[0m:\x1b[93m3\x1b[0m:\x1b[93m7\x1b[0m - no\nf(1).toBe(4)\n", 0)}),
+		&view.Options{Editor: "vscode://file{file}:{line}:{column}"})
+	p = b.visit(t, v.only(v.create(t, "tsc")))
+	p.until(underlined + ` === 'a.ts:3:7'`)
 	p.requireQuiet()
 }
 

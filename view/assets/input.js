@@ -33,6 +33,7 @@ export class Input {
     })
     on(parts.screen, 'focusout', () => this.#pause(false))
     on(parts.typing, 'click', () => screen.xterm?.focus())
+    on(parts.screen, 'click', event => { if (event.target === parts.screen && this.typing) screen.xterm?.focus() }) // beside a smaller PTY
     let touched = 0
     on(parts.screen, 'touchstart', event => { touched = event.touches[0].clientY })
     on(parts.screen, 'touchmove', event => {

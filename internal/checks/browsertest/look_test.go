@@ -421,6 +421,13 @@ func testPTYBorder(t *testing.T, b visitor) {
 	p.until(`getComputedStyle(part('.screen')).maskImage === 'none'`)
 	p.resize(1900, 1000)
 	p.until(`parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) === 15 && getComputedStyle(part('.screen')).maskImage === 'none'`)
+	p.until(`part('.typing').textContent === 'Type here'`)
+	eval[bool](p, `(() => { // a click beside the border
+		const { right, bottom } = part('.screen').getBoundingClientRect()
+		el.shadowRoot.elementFromPoint(right - 30, bottom - 30).click()
+		return true
+	})()`)
+	p.until(`part('.typing').textContent.startsWith('Typing')`)
 	p.requireQuiet()
 }
 

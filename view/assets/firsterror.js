@@ -10,7 +10,7 @@ const signs = [
   /^\s*-{3} FAIL|^\s*(?:FAIL|FAILED|FAILURE|ERROR)\b|\bFAILED$|^\s*not ok \d|^\s*[✗✖✘×]\s|^\s*●\s|Traceback \(most recent call last\)/,
   /^(?:::|##\[)error\b|^npm (?:ERR!|error)|^[^*]*\*{3} (?:.*Error \d+$|No rule )|No such file or directory$|: [Pp]ermission denied$/,
   /command not found(?:$|: )|^\S*(?:sh|: (?:line )?\d+): .*: not found$|is not recognized as (?:an internal|(?:the|a) name) /, // of shells
-  /^\[(?:ERROR|error)\]|^\[  FAILED  \]|^\s*Failure\/Error:|^[Ee]: |^CMake Error\b|^\s+\d+:\d+\s+(?:error|✖)\s|^E {3,}\S|^thread .* panicked at |: undefined reference to /, // Maven and sbt, GoogleTest, RSpec, Kotlin and apt, ESLint, pytest, Rust, ld
+  /^\[(?:ERROR|error)\]|^\[ {2}FAILED {2}\]|^\s*Failure\/Error:|^[Ee]: |^CMake Error\b|^\s+\d+:\d+\s+(?:error|✖)\s|^E {3,}\S|^thread .* panicked at |: undefined reference to /, // Maven and sbt, GoogleTest, RSpec, Kotlin and apt, ESLint, pytest, Rust, ld
   /^(?:vet: )?\S+\.go:\d+:\d+: (?!(?:(?:can|cannot) inline|inlining|moved to heap|leaking|warning:|note:)|.*(?: escapes to heap| does not escape)\b)/, // Go, and its linters
   /^\S+:\d+:\d+: (?:[A-Z]{1,4}\d{2,4}:?|[A-Z]:) |^(?:[BEFNSW]|PL[CEW]|SIM|UP|RUF)\d{3,4} \S/, // Ruff, Flake8, Pylint, RuboCop
   /exit(?:ed)?(?: with)? (?:code|status) [1-9]|non-?zero exit|Segmentation fault|core dumped/i,

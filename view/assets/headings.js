@@ -120,7 +120,7 @@ export class Headings {
   #lengthOf(group, number) {
     const { lines } = group
     let { seconds } = group
-    if (lines === undefined) return ''
+    if (lines === undefined || group.prompt && !lines) return ''
     if (Number.isNaN(seconds)) seconds = number && this.#times.secondsOf(number, number + lines + 1) || NaN // 0 says little
     if (seconds >= 60) return duration(seconds * 1000)
     return seconds >= 0 ? `${seconds} s` : countOf(group)
@@ -211,7 +211,7 @@ const countOf = ({ lines }) => `${lines} ${lines === 1 ? 'line' : 'lines'}`
 // has a sign, because the row is as the shell has written it.
 function labelsOf(group, text) {
   if (!group.prompt) return [text, group.hidesError && 'error']
-  return [text, statusOf(group)].filter(Boolean).map(text => `${sign(group)} ${text}`)
+  return [text, statusOf(group)].filter(Boolean).map(text => group.lines === 0 ? text : `${sign(group)} ${text}`)
 }
 const sign = ({ folded }) => folded ? '▸' : '▾'
 

@@ -91,6 +91,7 @@ func testPromptMarks(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{
 		"steps": steps(texts), "hostile": acptermtest.Print(hostile, 0),
+		"empty": acptermtest.Print(prompt("false")+"\x1b]133;D;1\x07"+prompt("make")+"made\n", 0),
 		"lines": acptermtest.Print("\x1b]133;A\x07C:\\>\x1b]133;B\x07dir /b\na\nb\n\x1b]633;D\x07\x1b]133;A\x07C:\\>\x1b]133;B\x07\n", 0),
 	}), nil)
 	p := b.visit(t, v.only(v.create(t, "steps")))
@@ -107,6 +108,9 @@ func testPromptMarks(t *testing.T, b visitor) {
 	p.end()
 	p = b.visit(t, v.only(v.create(t, "lines")))
 	p.until(headings + ` === 'dir /b, 2 lines'`)
+	p.end()
+	p = b.visit(t, v.only(v.create(t, "empty"))) // there is nothing to fold
+	p.until(`[...el.shadowRoot.querySelectorAll('.xterm .label')].map(label => label.textContent).join().startsWith('exit code 1,▾')`)
 	p.end()
 	p = b.visit(t, v.only(v.createLong(t, "hostile")))
 	p.until(`el.row?.ended && el.text.endsWith('end\n')`)

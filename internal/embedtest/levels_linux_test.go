@@ -29,7 +29,7 @@ func (s taggingSandbox) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wra
 type option struct {
 	values  [4]acpterm.CommandOptions
 	late    bool // CommandsFor may set it
-	request func() acpterm.CreateTerminalRequest
+	request func(level int) acpterm.CreateTerminalRequest
 	shows   func(t *testing.T, m *acpterm.Manager, term *acpterm.Terminal) any
 	wants   [4]any
 }
@@ -50,9 +50,15 @@ func optionsOfLevels(t *testing.T) map[string]option {
 		hosttest.AwaitExit(t, term)
 		return term.Output().Output
 	}
-	shell := func(script string) func() acpterm.CreateTerminalRequest {
-		return func() acpterm.CreateTerminalRequest {
+	shell := func(script string) func(int) acpterm.CreateTerminalRequest {
+		return func(int) acpterm.CreateTerminalRequest {
 			return acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", script}}
+		}
+	}
+	// limited sleeps for so many seconds at a level without a limit, and as long as needed at one with a limit.
+	limited := func(seconds string) func(int) acpterm.CreateTerminalRequest {
+		return func(level int) acpterm.CreateTerminalRequest {
+			return shell("read x; sleep " + [2]string{seconds, "1000"}[level%2] + "; exit 1")(level)
 		}
 	}
 	levels := [4]string{"a", "b", "c", "d"}
@@ -83,7 +89,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 					Shell: &acpterm.Shell{Program: "/bin/sh", Args: []string{"-" + string("euxv"[i]), "-c"}},
 				}
 			}),
-			request: func() acpterm.CreateTerminalRequest {
+			request: func(int) acpterm.CreateTerminalRequest {
 				return acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"}
 			},
 			shows: func(_ *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any { return term.Command().Args[1] },
@@ -94,7 +100,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 				{ShellLines: acpterm.ShellAlways}, {ShellLines: acpterm.ShellNever},
 				{ShellLines: acpterm.ShellAlways}, {ShellLines: acpterm.ShellNever},
 			},
-			request: func() acpterm.CreateTerminalRequest {
+			request: func(int) acpterm.CreateTerminalRequest {
 				return acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}
 			},
 			shows: func(_ *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any { return term.Command().ShellLine },
@@ -141,7 +147,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			values: [4]acpterm.CommandOptions{
 				{Timeout: time.Hour}, {Timeout: time.Millisecond}, {Timeout: -1}, {Timeout: time.Millisecond},
 			},
-			late: true, request: shell("read x; sleep 0.1; exit 1"),
+			late: true, request: limited("0.1"),
 			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
 				_, err := term.Wait(t.Context())
 				require.NoError(t, err)
@@ -153,7 +159,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 			values: [4]acpterm.CommandOptions{
 				{IdleTimeout: time.Hour}, {IdleTimeout: time.Millisecond}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond},
 			},
-			late: true, request: shell("read x; sleep 3; exit 1"),
+			late: true, request: limited("3"),
 			shows: func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal) any {
 				_, err := term.Wait(t.Context())
 				require.NoError(t, err)
@@ -176,7 +182,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 				return acpterm.CommandOptions{FollowBytes: int64(101 + i)}
 			}),
 			late: true,
-			request: func() acpterm.CreateTerminalRequest {
+			request: func(int) acpterm.CreateTerminalRequest {
 				return acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", OutputByteLimit: new(uint64(1))}
 			},
 			shows: func(_ *testing.T, m *acpterm.Manager, _ *acpterm.Terminal) any { return m.Stats().ReservedBytes },
@@ -218,7 +224,7 @@ func TestCommandOptionsAtEveryLevel(t *testing.T) {
 			require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Commands: set(2)}))
 			request := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true"}
 			if o.request != nil {
-				request = o.request()
+				request = o.request(highest)
 			}
 			term, err := m.Create(t.Context(), request, new(set(0)))
 			require.NoError(t, err, "%s, level %d", field.Name, highest)

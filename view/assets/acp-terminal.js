@@ -308,6 +308,8 @@ class AcpTerminal extends HTMLElement {
     this.#header.show(row, before)
     this.#screen.showEnd()
     this.#input.show()
+    const asks = row.activity === 'input' && before?.activity !== 'input' && !this.#input.takesKeys
+    if (asks) this.#tell(['Waits for input', this.#screen.lastLine].filter(Boolean).join(': '))
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 

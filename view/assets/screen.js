@@ -104,6 +104,12 @@ export class Screen {
 
   get text() { return this.xterm ? textOfAll(this.xterm) : '' }
 
+  // lastLine is the row with the cursor, such as a question.
+  get lastLine() {
+    const active = this.xterm?.buffer.active
+    return active?.getLine(active.baseY + active.cursorY)?.translateToString(true).trim() ?? ''
+  }
+
   // make makes an xterm.js that is not shown.
   make(cols) {
     const xterm = new Terminal({

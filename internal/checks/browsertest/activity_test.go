@@ -20,8 +20,9 @@ import (
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 )
 
-// The page says that a command waits for input, and links to the port that it listens on.
-func testWaiting(t *testing.T, b *browser) {
+// The page says that a command waits for input, also to screen readers, with its question, and links to the port that it
+// listens on.
+func testWaiting(t *testing.T, b visitor) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip(err)
 	}
@@ -32,8 +33,9 @@ s = socket.create_server(("127.0.0.1", 0))
 input("? ")
 s.close()
 input()'`)
-	p := b.open(t, y.url)
-	p.until(`part('.numbers').innerText.includes('waits for input') && !!part('.numbers a')`)
+	p := b.visit(t, y.url)
+	p.until(`part('.numbers')?.innerText.includes('waits for input') && !!part('.numbers a')`)
+	p.until(`part('.said').textContent.endsWith('Waits for input: ?')`)
 	processes, err := terminal.Processes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, processes, 1)
@@ -43,6 +45,7 @@ input()'`)
 	require.Equal(t, link, eval[string](p, `part('.numbers a').textContent`))
 	fmt.Fprintln(terminal)
 	p.until(`!part('.numbers a')`)
+	p.requireQuiet()
 }
 
 // A port of another machine is text: a link would lead to a server on the user's.

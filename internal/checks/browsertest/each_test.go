@@ -44,6 +44,7 @@ var inEach = []struct {
 	{"after the program's restart nothing is said of the old terminal", testRestarted, false},
 	{"Stop ends the tree, and by force when pressed twice", testStop, true},
 	{"a command was idle for too long, and another left a server", testIdleAndLeft, true},
+	{"a command waits for input and listens on a port", testWaiting, true},
 	{"without leave there is no Stop", testReadOnly, false},
 	{"the menu moves a running command to the background", testBackground, false},
 	{"a page that is too slow stays usable and sees what it missed", testSlow, false},

@@ -82,7 +82,6 @@ var withPTY = []struct {
 	run  func(*testing.T, *browser)
 }{
 	{"what a person types reaches the command, and nothing else does", testTyping},
-	{"a command waits for input and listens on a port", testWaiting},
 	{"a port of another machine is no link", testRemotePort},
 	{"what was typed arrives in order, one request at a time", testTypingInOrder},
 	{"pasted text is text, in brackets where the command asks for it", testPasting},

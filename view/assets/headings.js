@@ -97,10 +97,10 @@ export class Headings {
 
   // showTop keeps the heading of the group at the top of the screen in view. around are the groups, from the outermost.
   #showTop(around) {
-    const { xterm, kind } = this.#screen, { element, options } = xterm, { parentNode: pane, offsetLeft, offsetTop } = element
     this.#topGroup = around.at(-1)
     this.#top.hidden = !around.length
     if (!around.length) return
+    const { xterm, kind } = this.#screen, { element, options } = xterm, { parentNode: pane, offsetLeft, offsetTop } = element
     const text = `▾ ${around.map(({ title }) => title).join(' › ')}`
     if (this.#top.textContent !== text) this.#top.textContent = text
     Object.assign(this.#top.style, {

@@ -1,34 +1,38 @@
 // Decorations of the rows in view. Only those are made, because xterm.js looks at all decorations for each frame.
 import { markerAt } from './lines.js'
 
-const pause = 100 // milliseconds until rows of much output are decorated
+const pause = 100 // milliseconds until rows of much output rest
+
+// onFrame calls draw in each frame of a terminal, with whether the rows rest. They do not while each frame at the end has
+// others, which no one can read, and do after a pause.
+export function onFrame(xterm, draw) {
+  let first = null // a marker of the first row in view in the last frame
+  let timer = 0
+  xterm.onRender(() => {
+    const { rows, element, buffer: { active: { viewportY, baseY } } } = xterm
+    const others = !!first && viewportY === baseY && viewportY - first.line >= rows
+    first?.dispose()
+    first = markerAt(xterm, viewportY)
+    clearTimeout(timer)
+    if (others) timer = setTimeout(() => { if (element.isConnected) xterm.refresh(0, 0) }, pause)
+    draw(!others)
+  })
+}
 
 export class InView {
   #xterm
   #find
-  #first = null // a marker of the first row in view in the last frame
-  #timer = 0
   #drawn = ''
   #made = []
 
   // constructor decorates a terminal. find returns the decorations in the rows from first to last: their options for
   // xterm.js, with row in place of a marker, and show, which is called with the element of a decoration. waits means that
-  // they may come later, while each frame at the end has other rows: no one can read those.
+  // they may come later, once the rows rest.
   constructor(xterm, find, waits = false) {
     this.#xterm = xterm
     this.#find = find
-    xterm.onRender(() => waits ? this.#soon() : this.draw())
-  }
-
-  // soon draws, or waits while each frame at the end has other rows.
-  #soon() {
-    const { rows, buffer: { active: { viewportY, baseY } } } = this.#xterm
-    const others = !!this.#first && viewportY === baseY && viewportY - this.#first.line >= rows
-    this.#first?.dispose()
-    this.#first = markerAt(this.#xterm, viewportY)
-    clearTimeout(this.#timer)
-    if (others) this.#timer = setTimeout(() => this.draw(), pause)
-    else this.draw()
+    if (waits) onFrame(xterm, rest => { if (rest) this.draw() })
+    else xterm.onRender(() => this.draw())
   }
 
   // draw draws the decorations that find returns now, if they are others than before.

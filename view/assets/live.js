@@ -138,7 +138,7 @@ export class Live {
       if (again && wrapLines) this.#screen.addLines(wrapLines)
       if (linked && underline) underline(this.#screen.xterm, this.#host)
       this.#linked ||= linked
-      if (told && tint) tint(this.#screen.xterm, this.#host.dark)
+      if (told && tint) tint(this.#screen.xterm)
       this.#tinted ||= told
       if (wide && Unicode11Addon) this.#screen.addWidths(Unicode11Addon)
     }

@@ -296,9 +296,11 @@ func testErrorColours(t *testing.T, b visitor) {
 		for _, text := range all {
 			require.GreaterOrEqual(t, eval[float64](p, contrast(text)), 4.5, "%s, %s", text, theme)
 		}
-		for i, text := range append(all[3:], "grey", "pale") { // also on a linked line, which has one element for each character
+		require.Equal(t, 1, eval[int](p, spanOf("Warning: odd")+`.parentNode.childElementCount`), "elements of a coloured line")
+		for i, text := range append(all[3:], "grey", "pale") { // also on a linked line
 			eval[bool](p, fmt.Sprintf(`(el.setAttribute('line', %d), true)`, 4+i))
 			p.until(fmt.Sprintf(`%s === %q`, marked, text))
+			p.until(spanOf(text) + `.parentNode.childElementCount === 1`)
 			require.GreaterOrEqual(t, eval[float64](p, contrast(text)), 4.5, "%s, marked, %s", text, theme)
 		}
 		eval[bool](p, `(el.removeAttribute('line'), true)`)

@@ -19,17 +19,25 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// A frame draws the scrollbar once, the rows once, and measures all characters with one layout. A scroll is of the rows
-// that are there.
+// A frame draws the scrollbar once, the rows once, and measures all characters with one layout, once for all terminals. A
+// scroll is of the rows that are there. Only decorations with colours divide the cells of a row.
 func testDrawOnce(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "make")))
 	p.until(`el.text === 'made\n'`)
-	require.Equal(t, "sync scrolled sync rows measured", eval[string](p, `import(new URL('../assets/drawing.js', location)).then(({ drawOnce }) => {
+	require.Equal(t, "sync scrolled sync rows measured #ffb224", eval[string](p, `import(new URL('../assets/drawing.js', location)).then(({ drawOnce }) => {
 		const did = [], frame = [], pane = document.body.appendChild(document.createElement('pre'))
 		const probe = pane.appendChild(document.createElement('span'))
-		const cache = { _measure() { did.push('measured') }, _measureElements: [probe], _flat: new Float32Array(256), _holey: new Map() }
-		const renderer = { handleSelectionChanged() { did.push('rows') }, _widthCache: cache }
+		class Cache {
+			_measureElements = [probe]
+			_flat = new Float32Array(256)
+			_holey = new Map()
+			_measure() { did.push('measured') }
+		}
+		const cache = new Cache()
+		const plain = { options: {} }, found = { options: { backgroundColor: '#ffb224' } }
+		const factory = { _decorationService: { forEachDecorationAtCell: (x, line, layer, callback) => [plain, found].forEach(callback) } }
+		const renderer = { handleSelectionChanged() { did.push('rows') }, _widthCache: cache, _rowFactory: factory }
 		const viewport = { _sync() { did.push('sync') }, scrollLines() { did.push('scrolled') }, scrollToLine() {} }
 		drawOnce({ _core: { _renderService: { _renderer: { value: renderer }, addRefreshCallback: draw => frame.push(draw) }, _viewport: viewport } })
 		for (let line = 0; line < 1000; line++) {
@@ -44,6 +52,9 @@ func testDrawOnce(t *testing.T, b visitor) {
 		if (!(width > 0 && cache._flat[97] === Math.fround(width) && cache._flat[126] > 0)) did.push('not all widths')
 		cache._measure('é', 0)
 		pane.remove()
+		const other = new Cache()
+		if (other._measure('a', 0) !== width || other._flat[126] !== cache._flat[126]) did.push('measures again')
+		factory._decorationService.forEachDecorationAtCell(0, 0, undefined, ({ options }) => did.push(options.backgroundColor ?? 'no colour'))
 		return did.join(' ')
 	})`))
 	p.requireQuiet()

@@ -59,7 +59,7 @@ export class Header {
     p.box.dataset.tone = tone(row)
     if (p.command.textContent !== commandOf(row)) {
       p.command.textContent = commandOf(row)
-      this.showMore(false)
+      requestAnimationFrame(() => this.showMore(false)) // which takes a layout
     }
     p.copyCommand.hidden = !row.command
     if (before?.number !== row.number) p.owner.replaceChildren(...ownerBadge(row))

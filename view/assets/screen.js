@@ -52,6 +52,7 @@ export class Screen {
   #widths = null // the add-on with the widths of emoji, once the output has some
   #wrapLines = null // a function of returns.js, once the output has carriage returns or long lines
   #visible = false // the screen has been fitted to its pane
+  #drawn = false // some output was in view
   #reflow = null // lays lines out for other columns
   #unused = 0 // pixels of the pane below the output
   #full = false
@@ -190,7 +191,8 @@ export class Screen {
     xterm.onRender(() => {
       this.#showToEnd()
       this.showEnd()
-      if (this.#old && hasRows(xterm)) this.drop()
+      this.#drawn ||= hasRows(xterm)
+      if (this.#old && this.#drawn) this.drop()
     })
     let quiet = 0 // a timer; after a pause, screen readers read again what xterm.js would leave out after 20 lines
     xterm.onWriteParsed(() => {
@@ -234,7 +236,7 @@ export class Screen {
     this.transcript?.close()
     this.xterm?.dispose()
     this.xterm = this.numbers = this.#reflow = null
-    this.#visible = this.#full = false
+    this.#visible = this.#full = this.#drawn = false
     if (this.#sheets) this.#root.adoptedStyleSheets = [...this.#sheets, ...this.#oldSheets]
     p.gutter.textContent = ''
     p.toEnd.classList.add('off')
@@ -251,8 +253,9 @@ export class Screen {
   // makeRoom makes room for a whole Window of the History.
   makeRoom() { this.xterm.options.scrollback = 2 * scrollback }
 
-  // hold keeps what is in view until release. This uses internals of the vendored version 6.0.0.
+  // hold keeps what is in view, if that is output, until release. This uses internals of the vendored version 6.0.0.
   hold() {
+    if (!this.#drawn) return
     const service = this.xterm._core._renderService, renderer = service._renderer.value
     service._isPaused = this.numbers.held = true
     renderer.clear = renderer.renderRows = () => {} // a reset and a selection do not look whether rendering is paused

@@ -33,6 +33,7 @@ export function clock(ms) {
  */
 const dates = [{}, { weekday: 'short' }, { day: 'numeric', month: 'short' }, { day: 'numeric', month: 'short', year: 'numeric' }]
 const formats = []
+setTimeout(() => clock(Date.now())) // the first format takes tens of milliseconds, while the page still waits for files
 
 // outcome returns a row's state as text.
 export function outcome(row) {

@@ -149,8 +149,9 @@ func (d *desktop) await(texts ...string) {
 	}
 }
 
-// choose presses Return until a text is said. On a slow machine, Orca may forget it for a late event.
-func (d *desktop) choose(text string) {
+// choose presses Return until a text is said, and returns all that is said with it. On a slow machine, Orca may forget it
+// for a late event.
+func (d *desktop) choose(text string) string {
 	d.t.Helper()
 	for range 5 {
 		d.press("Return")
@@ -159,7 +160,7 @@ func (d *desktop) choose(text string) {
 			case said := <-d.said:
 				d.heard = append(d.heard, said)
 				if strings.Contains(said, text) {
-					return
+					return said
 				}
 				continue
 			case <-retry:
@@ -168,6 +169,7 @@ func (d *desktop) choose(text string) {
 		}
 	}
 	d.t.Fatalf("Orca does not say %q", text)
+	return ""
 }
 
 // tabTo presses Tab once for each of these elements, which get the focus one after another.

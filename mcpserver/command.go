@@ -1,6 +1,6 @@
 package mcpserver
 
-// What a session knows about its commands: their ids for the model, and what the model has been told and shown.
+// A session's commands: their ids for the model, and which news and output the model has received.
 
 import (
 	"hash/maphash"
@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// command is what a session knows about a terminal. The session's mu guards it.
+// command is a session's record of a terminal. The session's mu guards it.
 type command struct {
 	id       string // for the model
 	told     news
@@ -20,7 +20,7 @@ type command struct {
 	shown    *shown
 }
 
-// command returns what is known about a terminal.
+// command returns a copy of the record of a terminal.
 func (c *session) command(t *acpterm.Terminal) command {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,9 +75,9 @@ func (c *session) forget() {
 // minID is the least number of characters of an id.
 const minID = 4
 
-// newID returns the shortest end of a terminal's ID that names no other command of the session and is no number: models
-// copy it for few tokens. The end is as good as random, so a model that remembers an id from an earlier session does not
-// name another command with it. The caller holds c.mu.
+// newID returns the shortest end of a terminal's ID that does not name another command of the session or look like a
+// number: models copy it for few tokens. The end is as good as random, so a model that remembers an id from an earlier
+// session does not name another command with it. The caller holds c.mu.
 func (c *session) newID(whole acpterm.TerminalID) (id string) {
 	for n := minID; n <= len(whole); n++ {
 		id = string(whole[len(whole)-n:])
@@ -99,7 +99,7 @@ func (c *session) terminalID(id string) acpterm.TerminalID {
 	return acpterm.TerminalID(id)
 }
 
-// shown is what results have shown of a command.
+// shown records how much of a command's output the results have shown.
 type shown struct {
 	seed maphash.Seed
 

@@ -41,8 +41,8 @@ type toolCall struct {
 // toolCalls holds the newest tool calls, oldest first.
 type toolCalls []*toolCall
 
-// get returns the tool call with an id, and adds a new one if necessary; before is what was shown before it. If
-// the list is full, get first removes the oldest finished one, or else the oldest, and returns it as well.
+// get returns the tool call with an id, and adds a new one if necessary; before counts the terminals and denials so far.
+// If the list is full, get first removes the oldest finished one, or else the oldest, and returns it as well.
 func (all *toolCalls) get(id string, before shownCount) (call, removed *toolCall) {
 	for _, known := range *all {
 		if known.id == id {

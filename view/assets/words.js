@@ -85,7 +85,7 @@ function layOut(before, cols, b) {
         rows.push(next)
       }
       let count = Math.min(end - from, cols - x)
-      if (count > 1 && from + count < end && !row.getWidth(from + count)) count-- // a wide character
+      if (cols > 3 && from + count < end && !row.getWidth(from + count)) count-- // a wide character
       rows.at(-1).copyCellsFrom(row, from, x, count, false)
       from += count
       x = from < end && count < cols - x ? cols : x + count
@@ -101,13 +101,14 @@ function goOnWith(row, next, cols, space, empty) {
   const before = emptyBefore(row)
   const begin = row.isWrapped ? before + isSpace(row, before) : blanksBefore(row)
   const indent = row.isWrapped ? begin : Math.min(begin + 2, Math.floor(cols / 3))
-  let word = cols
+  const end = endOf(row) // one less than cols if a wide character does not fit
+  let word = end
   while (!space && word > begin && !isSpace(row, word - 1)) word--
-  if (word <= begin || cols - word > cols / 2) word = cols
+  if (word <= begin || end - word > cols / 2) word = end
   next.replaceCells(0, indent, empty)
-  next.copyCellsFrom(row, word, indent, cols - word, false)
+  next.copyCellsFrom(row, word, indent, end - word, false)
   row.replaceCells(word, cols, empty)
-  return indent + cols - word - Number(space) // a space has a cell of the indent
+  return indent + end - word - Number(space) // a space has a cell of the indent
 }
 
 const isSpace = (row, x) => Number(row.getCodePoint(x) === 32)

@@ -181,7 +181,8 @@ const selectAndCopy = `(async () => {
 })()`
 
 func testCopies(t *testing.T, b visitor) {
-	written := "a\tb\n\tif x {\n\t\treturn\t// y\n\t}\nwide 日本\t|\n      spaces  stay  \n" + strings.Repeat("long 日本 ", 60) + "\nend\n"
+	written := "a\tb\n\tif x {\n\t\treturn\t// y\n\t}\nwide 日本\t|\n      spaces  stay  \n" + strings.Repeat("long 日本 ", 60) +
+		"\n" + strings.Repeat("本", 150) + "\nend\n"
 	v := serve(t, made(t, acptermtest.Commands{"cat": acptermtest.Print(written, 0)}), nil)
 	p := b.visit(t, v.only(v.create(t, "cat")))
 	p.until(`el.text.endsWith('end\n')`)
@@ -195,5 +196,13 @@ func testCopies(t *testing.T, b visitor) {
 	want := strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n")
 	require.Eventually(t, func() bool { return eval[string](p, selectAndCopy) != "" }, timeout, 20*time.Millisecond)
 	require.Equal(t, want, eval[string](p, selectAndCopy))
+
+	// At other widths, at some of which a wide character does not fit into the end of a row.
+	for width := int64(1370); width >= 1070; width -= 30 {
+		before := eval[int](p, `part('.xterm-screen').offsetWidth`)
+		p.resize(width, 700)
+		p.until(fmt.Sprintf(`part('.xterm-screen').offsetWidth !== %d`, before))
+		require.Equal(t, written, eval[string](p, `el.text`), width)
+	}
 	p.end()
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -44,7 +45,7 @@ type mcpOutcome struct {
 		IsError           bool
 		Content           []struct{ Text string }
 		StructuredContent struct {
-			ID       acpterm.TerminalID
+			ID       string // the end of the TerminalID
 			State    string
 			ExitCode *int `json:"exit_code"`
 			Output   string
@@ -137,7 +138,7 @@ func (a *mcpAgent) runTool(line string) (terminal *acpterm.Terminal, outcome mcp
 	require.Empty(a.t, outcome.Error)
 	require.False(a.t, outcome.Result.IsError, outcome.Result.Content)
 	for _, terminal := range a.manager.Terminals() {
-		if terminal.ID() == outcome.Result.StructuredContent.ID {
+		if strings.HasSuffix(string(terminal.ID()), outcome.Result.StructuredContent.ID) {
 			return terminal, outcome
 		}
 	}

@@ -424,9 +424,11 @@ func testPTYBorder(t *testing.T, b visitor) {
 	p.resize(1900, 1000)
 	p.until(`parseFloat(getComputedStyle(part('.xterm-rows')).fontSize) === 15 && getComputedStyle(part('.screen')).maskImage === 'none'`)
 	p.until(`part('.typing').textContent === 'Type here'`)
-	eval[bool](p, `(() => { // a click beside the border
+	p.until(`(() => { // a click beside the border, once the window has its size
 		const { right, bottom } = part('.screen').getBoundingClientRect()
-		el.shadowRoot.elementFromPoint(right - 30, bottom - 30).click()
+		const beside = el.shadowRoot.elementFromPoint(right - 30, bottom - 30)
+		if (Math.abs(innerWidth - 1900) >= 200 || beside !== part('.screen')) return false
+		beside.click()
 		return true
 	})()`)
 	p.until(`part('.typing').textContent.startsWith('Typing')`)

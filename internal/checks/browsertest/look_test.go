@@ -431,7 +431,7 @@ func testPTYBorder(t *testing.T, b visitor) {
 		beside.click()
 		return true
 	})()`)
-	p.until(`part('.typing').textContent.startsWith('Typing')`)
+	p.until(`el.shadowRoot.activeElement === part('textarea')`)
 	p.requireQuiet()
 }
 

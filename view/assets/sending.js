@@ -46,7 +46,7 @@ export function resizer(url, signal) {
     async ask(size) {
       wanted = size
       if (!asking) asked = []
-      asked.push(size)
+      asked.push({ ...size, seen: false })
       if (asking) return
       asking = true
       while (wanted && !signal.aborted) {
@@ -59,11 +59,12 @@ export function resizer(url, signal) {
     },
 
     // decided reports whether this page has asked for the size that the PTY has got. A size of another viewer may come
-    // before an own size or after it, and both before the answer to the request.
+    // before an own size or after it, and both before the answer to the request or after it.
     decided({ columns, rows }) {
-      const mine = asked.some(size => size.columns === columns && size.rows === rows)
-      if (!mine && !asking) asked = []
-      return mine
+      const mine = asked.find(size => size.columns === columns && size.rows === rows)
+      if (mine) mine.seen = true
+      else if (!asking && asked.every(size => size.seen)) asked = []
+      return !!mine
     },
   }
 }

@@ -96,6 +96,7 @@ var inEach = []struct {
 	{"several managers and names of sessions", testSources, false},
 	{"the user who types decides the size of a PTY, and others scale it", testPaneSize, true},
 	{"two users who decide the size at once see the same", testSizesAtOnce, true},
+	{"the page knows its own size, told late or not", testSizeAfterAnswer, true},
 	{"keys that a touch keyboard lacks reach the command", testTouchKeys, true},
 	{"a terminal fills the screen", testFullScreen, false},
 	{"on phones, all fits and can be touched", testPhones, false},

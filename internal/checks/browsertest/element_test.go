@@ -135,20 +135,22 @@ func testMany(t *testing.T, b visitor) {
 	all.requireQuiet()
 }
 
-// Some proxies do not pass WebSockets.
+// withoutSockets makes a server refuse WebSockets, as some proxies do.
+func withoutSockets(server *httptest.Server) {
+	inner := server.Config.Handler
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+}
+
 func testWithoutSockets(t *testing.T, b visitor) {
 	texts := make(chan string)
 	m := made(t, acptermtest.Commands{"make": steps(texts)})
-	v := serve(t, m, nil, func(server *httptest.Server) {
-		inner := server.Config.Handler
-		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Upgrade") != "" {
-				http.Error(w, "no", http.StatusBadGateway)
-				return
-			}
-			inner.ServeHTTP(w, r)
-		})
-	})
+	v := serve(t, m, nil, withoutSockets)
 	v.create(t, "make")
 	p := b.visit(t, v.url)
 	texts <- "one\n"

@@ -111,6 +111,50 @@ func testSizesAtOnce(t *testing.T, b visitor) {
 	one.requireQuiet()
 }
 
+// testSizeAfterAnswer delays what a page is told of the size until its own request has been answered.
+func testSizeAfterAnswer(t *testing.T, b visitor) {
+	y := serveTyping(t, &view.Options{Input: true}, withoutSockets)
+	terminal := y.sh(t, `stty -echo; while :; do sleep 0.01; done`)
+	one, other := b.visit(t, y.only(terminal)), b.visit(t, y.only(terminal))
+	other.resize(900, 600)
+	for _, p := range []tab{one, other} {
+		p.until(`el.row?.input && !part('.keys').hidden && ` + fits)
+	}
+	eval[bool](one, `(() => {
+		const { prototype } = ReadableStreamDefaultReader, { read } = prototype, real = fetch
+		const held = new Promise(release => { window.release = release })
+		window.arrived = ''
+		prototype.read = async function() {
+			const result = await read.call(this)
+			window.arrived += result.value
+			if (window.holds) await held
+			return result
+		}
+		window.fetch = async (url, options) => {
+			const response = await real(url, options)
+			window.answered ||= String(url).includes('/size?')
+			return response
+		}
+		return true
+	})()`)
+	escape := func(p tab) { clickByScript(p, `.keys [aria-label^=Esc]`) }
+	escape(other)
+	other.until(`el.row.columns > 80 && ` + fills)
+	first := terminal.Info().Size.Columns
+	one.until(fmt.Sprintf(`el.row.columns === %d`, first)) // the reader has been replaced
+	eval[bool](one, `window.holds = true`)
+	other.resize(800, 500)
+	other.until(fmt.Sprintf(`el.row.columns < %d && `, first) + fills)
+	second := terminal.Info().Size.Columns
+	one.until(fmt.Sprintf(`arrived.includes('"columns":%d')`, second))
+	require.Equal(t, first, eval[int](one, `el.row.columns`))
+	escape(one)
+	one.until(`window.answered`)
+	eval[bool](one, `(release(), true)`)
+	one.until(fmt.Sprintf(`el.row.columns > %d && part('.screen.fills') && `, first) + fills)
+	other.until(fmt.Sprintf(`el.row.columns > %d && !part('.screen.fills') && `, first) + fits)
+}
+
 func testTouchKeys(t *testing.T, b visitor) {
 	y := serveTyping(t, &view.Options{Input: true})
 	terminal := y.sh(t, `stty raw -echo; echo ready; head -c 19 | od -c; printf '\033[?1hset'; exec sleep 600`)

@@ -237,19 +237,31 @@ class AcpTerminal extends HTMLElement {
     for (const part of [this.#find, this.#screen, this.#reading, this.#live]) part.close()
     await this.#ready
     if (signal.aborted) return
-    this.#openScreen()
+    const src = this.getAttribute('src'), { first, known } = this
+    const following = src !== null && this.#follow(src, signal)
+    this.#openScreen() // while the browser connects
     if (focused) this.#screen.focus()
-    if (!this.hasAttribute('src')) return this.#screen.drop()
-    const src = this.getAttribute('src')
+    if (known && !first) this.#showStatus(known.now, known.row)
+    await following
+    if (signal.aborted) return
+    this.#screen.drop()
+    if (!following) return
+    await this.#live.finish(signal)
+    if (signal.aborted) return
+    this.#header.showNone()
+    this.#screen.showEnd()
+  }
+
+  // follow shows the output of a src until its end.
+  #follow(src, signal) {
     this.#parts.whole.href = `${src}/text`
     this.#parts.download.href = `${src}/download`
     this.#input.connect(src, signal)
-    const { first, known } = this
+    const { first } = this
     this.first = ''
     this.known = null
-    if (known && !first) this.#showStatus(known.now, known.row)
     let noted = '' // about the connection
-    await follow(`${src}/output`, {
+    return follow(`${src}/output`, {
       signal, first,
       onEvent: event => {
         if (signal.aborted) return
@@ -273,12 +285,6 @@ class AcpTerminal extends HTMLElement {
         noted = text
       },
     })
-    if (signal.aborted) return
-    this.#screen.drop()
-    await this.#live.finish(signal)
-    if (signal.aborted) return
-    this.#header.showNone()
-    this.#screen.showEnd()
   }
 
   #setOnline(online) {

@@ -11,17 +11,19 @@ const final = new Set(['forbidden', 'gone', 'impossible'])
 // reconnects after the last id, also if nothing more arrives: after a laptop's sleep, or through a frozen proxy. While
 // the page is hidden, it has no connection, except a WebSocket of a background stream. onConnection receives "open",
 // "lost", "busy", "gone", "forbidden", or "impossible" and the reason; and, for a background stream, "hidden". first is
-// the text of events that come before the first connection, or ''.
+// the text of events that come before the first connection, or ''. Without it, follow begins to connect at once.
 export async function follow(url, { onEvent, onConnection, signal, background = false, first = '' }) {
   let lastID = ''
   let stays = false // connected while the page is hidden
   let heartbeat = 5000 // milliseconds; the server sends the value
-  for await (const event of parse([first])) {
-    await onEvent(event)
-    if (event.id) lastID = event.id
+  if (first) {
+    for await (const event of parse([first])) {
+      await onEvent(event)
+      if (event.id) lastID = event.id
+    }
   }
   while (!signal.aborted) {
-    if (!stays) await visible(signal)
+    if (!stays && document.hidden) await visible(signal)
     const hidden = new AbortController()
     const onHide = () => { if (document.hidden && !stays) hidden.abort() }
     document.addEventListener('visibilitychange', onHide)

@@ -174,6 +174,11 @@ func (c *connection) askFor(
 	case a := <-call.answered:
 		return a.reply, a.err
 	case <-ctx.Done():
+	}
+	select {
+	case a := <-call.answered: // before ctx was done, such as by an exit that the input has caused
+		return a.reply, a.err
+	default:
 		return nil, context.Cause(ctx)
 	}
 }

@@ -139,6 +139,31 @@ func TestRemotePTYLosesTheConnection(t *testing.T) {
 	require.False(t, errors.Is(err, errors.ErrUnsupported))
 }
 
+// Input that makes a command exit has been written, though the exit follows the reply immediately.
+func TestInputThatEndsTheCommand(t *testing.T) {
+	r := against(t, func(f *far) {
+		f.serve(func(process uint64) {
+			input := f.request()
+			for input != nil && input.Input == nil { // a Close
+				input = f.request()
+			}
+			if input == nil {
+				return
+			}
+			f.write(messages(t, frame.Answer{Reply: &frame.Reply{ID: input.ID, Taken: 1}},
+				frame.Answer{Exit: &frame.Exit{Process: process}}))
+		})
+	})
+	for range 1000 {
+		p, err := r.StartPTY(testContext(t), startRequest(new(lines)), acpterm.TerminalSize{Columns: 80, Rows: 24})
+		require.NoError(t, err)
+		n, err := p.Write([]byte("x"))
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		p.Close()
+	}
+}
+
 // A helper that claims to have taken other input than was sent breaks the rules.
 func TestLyingInput(t *testing.T) {
 	for _, taken := range []int{-1, 0, 2} {

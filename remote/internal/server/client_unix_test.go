@@ -69,6 +69,7 @@ type seen struct {
 	started                     *frame.Started
 	exit                        *frame.Exit
 	exitAt                      int // bytes of output before the exit
+	repliesAtExit               int // replies to requests about any process before the exit
 	listedAt                    int // bytes of output before the last list of any process
 	gone, endedOutput, isClosed bool
 }
@@ -196,7 +197,7 @@ func (c *client) takeLocked(output *frame.Output, a frame.Answer) {
 	case a.Exit != nil:
 		p := of(a.Exit.Process)
 		broken(p.exit != nil || p.gone, "Exit twice or after Gone")
-		p.exit, p.exitAt = a.Exit, len(p.output)
+		p.exit, p.exitAt, p.repliesAtExit = a.Exit, len(p.output), len(c.replies)
 	case a.Gone != nil:
 		p := of(a.Gone.Process)
 		broken(p.exit == nil || p.gone, "Gone twice or before Exit")

@@ -32,21 +32,47 @@ func (s *server) running(number uint64) (*process, error) {
 	return p, nil
 }
 
-// input sends input to a process. It blocks while the programs do not read, until the command exits or the pipe is
-// closed.
-func (s *server) input(r *frame.Input) (frame.Reply, error) {
-	if len(r.Bytes) > frame.MaxInput {
-		return frame.Reply{}, &failure{kind: internal, reason: "there is too much input"}
-	}
+// input sends input to a process and replies. It blocks while the programs do not read, until the command exits or the
+// pipe is closed.
+func (s *server) input(id uint64, r *frame.Input) {
 	p, err := s.running(r.Process)
 	if err != nil {
-		return frame.Reply{}, err
+		s.reply(id, frame.Reply{}, err)
+		return
+	}
+	defer p.beginInput()()
+	reply, err := p.write(r.Bytes)
+	s.reply(id, reply, err)
+}
+
+// beginInput delays the report of the exit until end, so that the reply to input that makes a command exit comes first.
+func (p *process) beginInput() (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.endsInput {
+		return func() {}
+	}
+	p.inputs.Add(1)
+	return p.inputs.Done
+}
+
+// endInputs waits for the replies to all input from before the exit. The exit has ended each write.
+func (p *process) endInputs() {
+	p.mu.Lock()
+	p.endsInput = true
+	p.mu.Unlock()
+	p.inputs.Wait()
+}
+
+func (p *process) write(input []byte) (frame.Reply, error) {
+	if len(input) > frame.MaxInput {
+		return frame.Reply{}, &failure{kind: internal, reason: "there is too much input"}
 	}
 	write := p.tree.Write
 	if p.stdin != nil {
 		write = p.stdin.Write
 	}
-	n, err := write(r.Bytes)
+	n, err := write(input)
 	if errors.Is(err, os.ErrClosed) {
 		return frame.Reply{Taken: n, Over: true}, nil
 	}

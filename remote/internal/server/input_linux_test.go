@@ -56,3 +56,23 @@ func TestListsFollowTheOutput(t *testing.T) {
 	require.EqualValues(t, 1, c.awaitExit(p).Code, "read has failed")
 	c.end(number, p)
 }
+
+// The reply to input that makes a command exit comes before the exit, also if the exit has interrupted the write.
+func TestRepliesToInputPrecedeTheExit(t *testing.T) {
+	c := serve(t)
+	for _, size := range []int{1, frame.MaxInput} { // the latter is more than the buffer of a PTY
+		for i := range 100 {
+			start := c.shell("stty raw -echo 2>/dev/null; echo ready; head -c 1; exit 3")
+			if start.Stdin = i%2 == 0; !start.Stdin {
+				start.PTY = &frame.Size{Columns: 80, Rows: 24}
+			}
+			number, p := c.start(start)
+			c.awaitOutput(p, "ready")
+			id := c.send(frame.Request{Input: &frame.Input{Process: number, Bytes: make(frame.Bytes, size)}})
+			require.EqualValues(t, 3, c.awaitExit(p).Code)
+			require.Positive(t, c.answered(id).Taken)
+			require.EqualValues(t, id, c.now(p).repliesAtExit, "the reply came after the exit")
+			c.end(number, p)
+		}
+	}
+}

@@ -45,9 +45,12 @@ type process struct {
 
 	wake chan struct{} // has an element when endTree has work
 
-	mu      sync.Mutex
-	signals []syscall.Signal   // pending, each once
-	stopEnd context.CancelFunc // ends the wait of the running Tree.End, or nil
+	inputs sync.WaitGroup // input to reply to before the exit is reported; Add is called with mu held
+
+	mu        sync.Mutex
+	signals   []syscall.Signal   // pending, each once
+	stopEnd   context.CancelFunc // ends the wait of the running Tree.End, or nil
+	endsInput bool               // the exit is reported soon
 }
 
 // start begins to start a process.
@@ -107,6 +110,7 @@ func (p *process) capture() {
 // report sends the events of the process in the promised order.
 func (p *process) report() {
 	if p.await(&p.reported) {
+		p.endInputs()
 		p.reportExit()
 		if p.await(&p.gone) {
 			p.reportGone()

@@ -156,7 +156,7 @@ func (s *server) take(r frame.Request) error {
 	case r.Start != nil:
 		return s.start(r.ID, r.Start)
 	case r.Input != nil:
-		return s.answer(r.ID, false, func() (frame.Reply, error) { return s.input(r.Input) })
+		return s.begin(func() { s.input(r.ID, r.Input) })
 	case r.List != nil:
 		return s.answer(r.ID, true, func() (frame.Reply, error) { return s.list(r.List) })
 	case r.Close != nil:

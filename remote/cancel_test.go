@@ -122,7 +122,7 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 			})
 			require.NoError(t, r.Connect(testContext(t)))
 			connection := r.link.connection
-			wait := time.Second // for the unanswered cancel, and for the close
+			wait := 5 * time.Second // for the unanswered cancel, and for the close, which takes far less
 			if c.lost {
 				wait = 100 * time.Millisecond
 			}

@@ -137,7 +137,7 @@ func testSlowClose(t *testing.T) {
 	})
 	lost := make(chan struct{}, 10)
 	r := newRunner(t, Options{
-		Transport: transport, ConnectTimeout: time.Second,
+		Transport: transport, ConnectTimeout: 5 * time.Second, // far longer than a connection takes
 		Progress: func(p Progress) {
 			if calls.Add(1) > 1 {
 				t.Error("two calls of Progress")
@@ -180,7 +180,7 @@ func (s *slowCloser) Close() error {
 
 // A silent remote side is given up, and an answering one is not.
 func testSilence(t *testing.T) {
-	const silence = 2 * time.Second // far longer than an answer takes
+	const silence = 3 * time.Second // far longer than an answer takes
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport, SilenceTimeout: silence})
 	go func() {

@@ -132,11 +132,12 @@ func runOn(ctx context.Context, opts options, guards guards, session *session, f
 	screen := session.screen
 	session.cwd, session.roots = opts.cwd, opts.roots
 	denials := newNotices(screen, screen.out, "! ")
-	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, far))
+	options := managerOptions(opts, guards, session, far)
+	options.Record = denials.record(options.Record)
+	manager, err := acpterm.NewManager(options)
 	if err != nil {
 		return err
 	}
-	manager.Observe(denials.sayDenial)
 	manager.Observe(denials.sayMoved(screen.name))
 	if guards.kept != nil {
 		guards.kept.Keep(manager, "")

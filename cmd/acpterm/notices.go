@@ -4,6 +4,7 @@ package main
 // nothing may wait for.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,19 @@ func (n *notices) say(line string) bool {
 // end must be called after the last call of say.
 func (n *notices) end() { close(n.waiting) }
 
-// sayDenial is passed to acpterm.Manager.Observe. It says why a command was denied.
+// record returns an acpterm.Options.Record that says why commands were denied, before the agent knows, and then calls
+// next if it is not nil.
+func (n *notices) record(next func(context.Context, acpterm.Event) error) func(context.Context, acpterm.Event) error {
+	return func(ctx context.Context, event acpterm.Event) error {
+		n.sayDenial(event)
+		if next == nil {
+			return nil
+		}
+		return next(ctx, event)
+	}
+}
+
+// sayDenial says why a command was denied.
 func (n *notices) sayDenial(event acpterm.Event) {
 	decision, ok := event.(*acpterm.DecisionEvent)
 	if !ok {

@@ -104,8 +104,8 @@ type Size struct {
 const MaxInput = 64 << 10
 
 // Input is input for a process whose standard input is a PTY or a pipe. The Runner sends the next one after the reply,
-// which has Reply.Taken, and Reply.Over once the command has exited or the pipe is closed. The helper sends Exit after the
-// replies to input that was written before.
+// which has Reply.Taken, and Reply.Over once the command has exited or the pipe is closed. The helper replies to earlier
+// input before it sends Exit.
 type Input struct {
 	Process uint64 `json:"process"`
 	Bytes   Bytes  `json:"bytes"`

@@ -281,6 +281,9 @@ func (t *Tree) outputIsOpen() (open bool) {
 
 // Close reaps the leader if it has exited; a running one keeps running. cmd.Wait reaps the leader of StartCmd.
 func (t *Tree) Close() {
+	if t.pidfd >= 0 {
+		t.exitedNow() // the report of the exit may be late on a busy machine
+	}
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()

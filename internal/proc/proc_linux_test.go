@@ -757,6 +757,27 @@ func TestAReapedLeader(t *testing.T) {
 	io.Copy(io.Discard, tree.output)
 }
 
+// Close reaps a leader whose exit the Supervisor has not seen yet, and reports that exit.
+func TestCloseBeforeTheExitIsSeen(t *testing.T) {
+	s := newSupervisor(t)
+	tree := start(t, s, line("exec sleep 1000"))
+	s.exits.mu.Lock() // delays what reports exits
+	require.NoError(t, unix.Kill(tree.PID(), unix.SIGKILL))
+	require.NoError(t, unix.Waitid(unix.P_PID, tree.PID(), nil, unix.WEXITED|unix.WNOWAIT, nil))
+	closed := make(chan struct{})
+	go func() { tree.close(); close(closed) }()
+	require.Eventually(t, func() bool {
+		tree.mu.Lock()
+		defer tree.mu.Unlock()
+		return tree.closed
+	}, time.Minute, time.Millisecond)
+	s.exits.mu.Unlock()
+	<-closed
+	<-tree.ended
+	require.NoError(t, tree.err)
+	require.Equal(t, "SIGKILL", tree.exit.Signal)
+}
+
 // A reaped leader with an unknown exit stays registered only until its tree is closed.
 func TestALeaderWhoseExitIsLost(t *testing.T) {
 	s := newSupervisor(t)

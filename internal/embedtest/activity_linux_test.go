@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,7 +129,9 @@ func TestAREPLWaitsForInput(t *testing.T) {
 
 // Watching costs something only while someone watches: no terminal of many has a goroutine for its processes.
 func TestUnwatchedTerminalsCostNothing(t *testing.T) {
-	m := hosttest.NewManager(t, nil)
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{
+		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 5 * time.Minute}}, // all end at once
+	}})
 	watches := regexp.MustCompile(`acpterm/internal/proc\.(Watch|AwaitIdle)\+|\.\(\*Terminal\)\.watchTree\+`)
 	watching := func() (n int) {
 		var stacks strings.Builder

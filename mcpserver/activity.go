@@ -47,8 +47,8 @@ func (n news) isNew(before news) bool {
 	})
 }
 
-// lookLimit bounds a look at the processes of a command.
-const lookLimit = time.Second
+// lookLimit bounds a look at the processes of a command. On a busy machine, a look may take more than a second.
+const lookLimit = 5 * time.Second
 
 // look adds the news about a running command to its result, and remembers them as told.
 func (c *session) look(t *acpterm.Terminal, r *commandResult) {
